@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/ticks.h"
 #include "tls/tls.h"
 
 #define CONNECT_MS 10000
@@ -39,17 +39,9 @@ int ask_where(const char *where, int port, char *ret, size_t size, struct err *e
 	return (size_t)n < size ? 0 : err_set(err, -EINVAL, "the server's name is too long");
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static int wait_for(int fd, short events, int64_t until)
 {
-	int64_t left = until - now_ms();
+	int64_t left = until - clock_ms(CLOCK_MONOTONIC);
 
 	return left > 0 && poll(&(struct pollfd){.fd = fd, .events = events}, 1, (int)left) > 0 ? 0 : -ETIMEDOUT;
 }
@@ -68,7 +60,7 @@ static int address_connect(const struct addrinfo *i)
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 	if (rc == 0 && connect(fd, i->ai_addr, i->ai_addrlen) < 0) {
 		rc = -errno;
-		if (rc == -EINPROGRESS && (rc = wait_for(fd, POLLOUT, now_ms() + CONNECT_MS)) == 0)
+		if (rc == -EINPROGRESS && (rc = wait_for(fd, POLLOUT, clock_ms(CLOCK_MONOTONIC) + CONNECT_MS)) == 0)
 			rc = getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &n) < 0 ? -errno : -code;
 	}
 	if (rc < 0 && fd >= 0)
@@ -98,7 +90,7 @@ static int host_connect(const char *where, struct err *err)
 
 static int shake(struct tls *t, struct err *err)
 {
-	int64_t until = now_ms() + CONNECT_MS;
+	int64_t until = clock_ms(CLOCK_MONOTONIC) + CONNECT_MS;
 	int rc;
 
 	while ((rc = tls_handshake(t, err)) == 0)
@@ -180,7 +172,7 @@ static int answer_read(const struct strbuf *b, struct ask_answer *ret, struct er
 static int exchange(struct tls *t, const char *where, const char *path, const json_t *body, struct ask_answer *ret,
 		    struct err *err)
 {
-	int64_t until = now_ms() + ANSWER_MS;
+	int64_t until = clock_ms(CLOCK_MONOTONIC) + ANSWER_MS;
 	struct strbuf b = {0};
 	char *text = json_dumps(body, JSON_COMPACT);
 	int rc;

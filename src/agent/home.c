@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/codec.h"
+#include "base/fdio.h"
 #include "base/json.h"
 #include "base/lock.h"
 #include "base/mem.h"
@@ -132,32 +133,16 @@ int home_lock(const struct home *h, struct err *err)
 
 int home_read(const struct home *h, const char *name, struct strbuf *ret, struct err *err)
 {
-	char path[PATH_MAX + 32], part[4096];
-	int fd;
-	ssize_t n;
+	char path[PATH_MAX + 32];
+	int fd, rc;
 
 	snprintf(path, sizeof path, "%s/%s", h->state, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	while ((n = read(fd, part, sizeof part)) > 0 && ret->n < FILE_MOST)
-		strbuf_add(ret, part, (size_t)n);
+	rc = fd_read(fd, FILE_MOST, ret);
 	close(fd);
-	return n ? err_set(err, n < 0 ? -EIO : -EFBIG, "%s: can't be read", path) : 0;
-}
-
-static int all_write(int fd, const char *text, size_t n)
-{
-	while (n) {
-		ssize_t done = write(fd, text, n);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return -errno;
-		text += done;
-		n -= (size_t)done;
-	}
-	return fsync(fd) < 0 ? -errno : 0;
+	return rc < 0 ? err_set(err, rc == -EFBIG ? rc : -EIO, "%s: can't be read", path) : 0;
 }
 
 static void directory_sync(const struct home *h)
@@ -181,7 +166,9 @@ int home_write(const struct home *h, const char *name, int mode, const char *tex
 	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 	if (fd < 0)
 		return err_set(err, -errno, "%s: can't be made: %s", fresh, strerror(errno));
-	rc = all_write(fd, text, n);
+	rc = fd_write(fd, text, n);
+	if (rc == 0 && fsync(fd) < 0)
+		rc = -errno;
 	close(fd);
 	if (rc == 0 && rename(fresh, path) < 0)
 		rc = -errno;

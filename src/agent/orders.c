@@ -16,6 +16,7 @@
 
 #include "agent/agent_internal.h"
 #include "agent/guard.h"
+#include "base/fdio.h"
 #include "base/json.h"
 #include "base/logline.h"
 #include "run/nursery.h"
@@ -77,20 +78,14 @@ static void script_drop(struct agent *a, const char *tag)
 static int script_write(struct agent *a, const char *tag, const char *text, size_t n, struct err *err)
 {
 	char path[PATH_MAX + 128];
-	int fd, rc = 0;
+	int fd, rc;
 
 	script_path(a, tag, path, sizeof path);
 	unlink(path);
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0500);
 	if (fd < 0)
 		return err_set(err, -errno, "the script's file %s can't be made: %s", path, strerror(errno));
-	for (size_t done = 0; done < n && rc == 0;) {
-		ssize_t put = write(fd, text + done, n - done);
-		if (put > 0)
-			done += (size_t)put;
-		else if (put == 0 || errno != EINTR)
-			rc = put ? -errno : -EIO;
-	}
+	rc = fd_write(fd, text, n);
 	close(fd);
 	if (rc < 0) {
 		unlink(path);

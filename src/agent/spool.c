@@ -18,11 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/agent_internal.h"
 #include "base/logline.h"
+#include "base/ticks.h"
 #include "client/tray.h"
 
 #define WINDOW 32 /* most changes in flight */
@@ -57,14 +57,6 @@ struct spool {
 	 * disk. */
 	size_t far, far_bytes;
 };
-
-static int64_t now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
 
 static bool is_tray(const char *name)
 {
@@ -150,7 +142,7 @@ static void tray_empty(struct spool *p, const char *name)
  * each is reduced to at most those that follow. */
 static void times_settle(struct spool *p)
 {
-	int64_t least = now_us();
+	int64_t least = clock_us(CLOCK_REALTIME);
 
 	for (size_t i = p->items.n; i-- > 0;) {
 		int64_t time = p->items.v[i].name.time_us;
@@ -202,7 +194,7 @@ static void item_send(struct spool *p, struct link *server, struct item *x)
 				 x->name.number, (int)kept.uid, err.text);
 		item_end(p, x);
 	} else {
-		int64_t age = now_us() - x->time_us;
+		int64_t age = clock_us(CLOCK_REALTIME) - x->time_us;
 		for (size_t at = 0; at < text.n; at += PIECE)
 			link_pack(server, text.text + at, text.n - at < PIECE ? text.n - at : PIECE,
 				  "{s:s,s:I,s:I,s:I}", "t", "kept", "number", (json_int_t)x->name.number, "size",

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "agent/agent_internal.h"
+#include "base/fdio.h"
 
 #define NAME_MOST 64
 #define KEPT (31 * 86400) /* seconds; longer than most login tokens live */
@@ -143,18 +144,16 @@ bool views_has(const struct agent *a, const char *name)
 
 int views_read(const struct agent *a, const char *name, struct strbuf *ret)
 {
-	char path[PATH_MAX + NAME_MOST + 8], part[65536];
-	ssize_t n = 0;
-	int fd;
+	char path[PATH_MAX + NAME_MOST + 8];
+	int fd, rc;
 
 	path_of(a->views, name, "", path);
 	fd = name_is_right(name) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
 	if (fd < 0)
 		return -ENOENT;
-	while ((n = read(fd, part, sizeof part)) > 0)
-		strbuf_add(ret, part, (size_t)n);
+	rc = fd_read(fd, SIZE_MAX, ret);
 	close(fd);
-	return n < 0 ? -EIO : 0;
+	return rc < 0 ? -EIO : 0;
 }
 
 void views_start(struct agent *a)

@@ -17,6 +17,7 @@
 
 #include "bag/credential.h"
 #include "bag/own.h"
+#include "base/fdio.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/text.h"
@@ -198,12 +199,8 @@ static int command_start(struct batch *s, enum action action, int number, word_l
 
 static void output_read(int fd, struct strbuf *ret)
 {
-	char piece[16384];
-	ssize_t n;
-
 	lseek(fd, 0, SEEK_SET);
-	while (ret->n < OUTPUT_MOST && (n = read(fd, piece, sizeof piece)) > 0)
-		strbuf_add(ret, piece, (size_t)n);
+	fd_read(fd, OUTPUT_MOST, ret);
 }
 
 /* Returns the last line that a command printed. */

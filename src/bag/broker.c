@@ -19,6 +19,7 @@
 #include "bag/results.h"
 #include "base/amount.h"
 #include "base/descriptors.h"
+#include "base/ticks.h"
 #include "base/timetext.h"
 #include "base/unixsock.h"
 
@@ -33,14 +34,6 @@ enum {
 	NEEDS_US = 1000000,	 /* interval of looking for tasks that no worker can run */
 	LEAVE_SECONDS = 2,	 /* time for workers to leave after the grace of their tasks */
 };
-
-static int64_t broker_now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
-}
 
 struct known {
 	struct broker *broker;
@@ -60,7 +53,6 @@ static void known_record(void *arg, const struct record *r)
 static int journal_begin(struct broker *b, const char *path, struct err *err)
 {
 	struct known k = {.broker = b};
-	struct timespec t;
 
 	fold_init(&k.fold, &b->bag, false);
 	struct record first = {.kind = RECORD_BAG, .task = k.fold.tasks, .hash = k.fold.hash};
@@ -79,8 +71,7 @@ static int journal_begin(struct broker *b, const char *path, struct err *err)
 	if (rc < 0)
 		return rc;
 	b->summary.before = queue_counts(b->queue).done;
-	clock_gettime(CLOCK_REALTIME, &t);
-	journal_add(b->journal, &(struct record){.kind = RECORD_RUN, .began = t.tv_sec * INT64_C(1000000)});
+	journal_add(b->journal, &(struct record){.kind = RECORD_RUN, .began = (int64_t)time(NULL) * 1000000});
 	if (b->options->retry && queue_retry(b->queue) > 0)
 		journal_add(b->journal, &(struct record){.kind = RECORD_RETRY});
 	return journal_flush(b->journal, err);
@@ -202,7 +193,7 @@ static int listen_all(struct broker *b, bool *ret_child)
 					       .events = (short)(POLLIN | (p && p->out.n ? POLLOUT : 0))});
 	}
 	int n = poll(fds.v, fds.n, TICK_US / 1000);
-	b->now = broker_now_us();
+	b->now = clock_us(CLOCK_MONOTONIC);
 	size_t known = b->peers.n;
 	if (n > 0 && fds.v[1].revents)
 		peer_accept(b, b->listener);
@@ -373,7 +364,7 @@ static int run(struct broker *b, const char *socket, struct err *err)
 				      .memory = b->options->memory};
 	sigset_t before;
 
-	b->now = b->began = b->measured = broker_now_us();
+	b->now = b->began = b->measured = clock_us(CLOCK_MONOTONIC);
 	b->measured_done = b->summary.before;
 	b->summary.left = -1;
 	if (over(b) && b->tags.n == 0)
@@ -417,7 +408,7 @@ static int run(struct broker *b, const char *socket, struct err *err)
 		b->provider->kind->cancel(b->provider, 1);
 		b->provider->kind->destroy(b->provider);
 	}
-	b->now = broker_now_us();
+	b->now = clock_us(CLOCK_MONOTONIC);
 	measure(b);
 	close(b->signals);
 	sigprocmask(SIG_SETMASK, &before, NULL);

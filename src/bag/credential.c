@@ -2,6 +2,7 @@
  * credential.c - credentials as text and as files.
  */
 #include "bag/credential.h"
+#include "base/fdio.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -96,8 +97,6 @@ int credential_read(const char *path, int64_t number, struct credential *ret, st
 {
 	struct strbuf text = {0};
 	struct stat st;
-	char piece[4096];
-	ssize_t n = 1;
 	bool standard = strcmp(path, "-") == 0;
 	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC), rc = 0;
 
@@ -105,12 +104,8 @@ int credential_read(const char *path, int64_t number, struct credential *ret, st
 		rc = err_set(err, -errno, "%s: %s", path, strerror(errno));
 	else if (!standard && S_ISREG(st.st_mode) && (st.st_mode & 077))
 		rc = err_set(err, -EACCES, "%s may be read by others: its mode must be 600", path);
-	while (rc == 0 && n > 0 && text.n <= CREDENTIAL_MOST) {
-		n = read(fd, piece, sizeof piece);
-		if (n < 0 && errno != EINTR)
-			rc = err_set(err, -errno, "%s: %s", path, strerror(errno));
-		strbuf_add(&text, piece, n > 0 ? (size_t)n : 0);
-	}
+	if (rc == 0 && (rc = fd_read(fd, CREDENTIAL_MOST + 1, &text)) < 0)
+		rc = rc == -EFBIG ? 0 : err_set(err, rc, "%s: %s", path, strerror(-rc));
 	if (fd >= 0 && !standard)
 		close(fd);
 	if (rc == 0) {

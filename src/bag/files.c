@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fdio.h"
 #include "base/mem.h"
 
 void file_list_free(file_list *l)
@@ -183,12 +184,8 @@ int files_write(const char *dir, const struct wire *m)
 	dirs_make(path.text);
 	int fd = open(path.text, O_WRONLY | O_CLOEXEC | O_CREAT | O_NOFOLLOW | (m->to_err ? O_APPEND : O_TRUNC), 0600);
 	int rc = fd < 0 ? -errno : 0;
-	for (size_t at = 0; rc == 0 && at < m->nerr;) {
-		ssize_t n = write(fd, m->err + at, m->nerr - at);
-		if (n < 0 && errno != EINTR)
-			rc = -errno;
-		at += n > 0 ? (size_t)n : 0;
-	}
+	if (rc == 0)
+		rc = fd_write(fd, m->err, m->nerr);
 	if (rc == 0 && !m->to_err && fchmod(fd, m->attempt & 0777) < 0)
 		rc = -errno;
 	if (fd >= 0 && close(fd) < 0 && rc == 0)

@@ -16,10 +16,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/descriptors.h"
+#include "base/ticks.h"
 #include "base/unixsock.h"
 #include "base/vec.h"
 #include "tls/lanes.h"
@@ -49,14 +49,6 @@ struct gate {
 	VEC(struct connection *) all;
 	size_t shaking;
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static int identity(struct gate *g, char fingerprint[FINGERPRINT_SIZE], struct err *err)
 {
@@ -115,7 +107,7 @@ static void connection_accept(struct gate *g)
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
 	struct connection *c = mem_zalloc(sizeof *c);
 	c->fd = -1;
-	c->since = now_ms();
+	c->since = clock_ms(CLOCK_MONOTONIC);
 	if (tls_start(g->context, fd, TLS_HTTP, CERT_NOBODY, &c->tls, &err) < 0) {
 		close(fd);
 		free(c);
@@ -157,7 +149,7 @@ static void connections_serve(struct gate *g, bool leaving)
 		struct connection *c = g->all.v[i];
 		if (c->fd < 0) {
 			connection_shake(g, c);
-			if (c->fd < 0 && !c->over && (leaving || now_ms() - c->since > SHAKE_MS)) {
+			if (c->fd < 0 && !c->over && (leaving || clock_ms(CLOCK_MONOTONIC) - c->since > SHAKE_MS)) {
 				g->shaking--;
 				c->over = true;
 			}
@@ -194,7 +186,7 @@ static void serve(struct gate *g)
 {
 	int64_t deadline = 0; /* set when the broker is gone */
 
-	while (!deadline || (g->all.n > 0 && now_ms() < deadline)) {
+	while (!deadline || (g->all.n > 0 && clock_ms(CLOCK_MONOTONIC) < deadline)) {
 		VEC(struct pollfd) p = {0};
 		for (size_t i = 0; i < 2 + 2 * g->all.n; i++)
 			vec_push(&p, (struct pollfd){.fd = -1});
@@ -204,7 +196,7 @@ static void serve(struct gate *g)
 		bool more = wishes(g, p.v + 2);
 		int n = poll(p.v, p.n, more ? 0 : deadline ? 50 : 1000);
 		if (n > 0 && p.v[0].revents)
-			deadline = now_ms() + LEAVE_MS;
+			deadline = clock_ms(CLOCK_MONOTONIC) + LEAVE_MS;
 		if (n > 0 && p.v[1].revents)
 			connection_accept(g);
 		vec_free(&p);

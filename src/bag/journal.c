@@ -19,6 +19,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/fdio.h"
 #include "base/mem.h"
 
 enum {
@@ -256,25 +257,11 @@ void journal_add(struct journal *j, const struct record *r)
 	journal_record_put(&j->added, r);
 }
 
-static int write_all(int fd, const char *bytes, size_t n)
-{
-	while (n > 0) {
-		ssize_t did = write(fd, bytes, n);
-		if (did < 0 && errno == EINTR)
-			continue;
-		if (did < 0)
-			return -errno;
-		bytes += did;
-		n -= (size_t)did;
-	}
-	return 0;
-}
-
 int journal_flush(struct journal *j, struct err *err)
 {
 	if (j->added.n == 0)
 		return 0;
-	int rc = j->broken ? j->broken : write_all(j->fd, j->added.text, j->added.n);
+	int rc = j->broken ? j->broken : fd_write(j->fd, j->added.text, j->added.n);
 	j->broken = rc;
 	if (rc < 0)
 		return err_set(err, rc, "%s: %s", j->path, strerror(-rc));

@@ -6,18 +6,15 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "bag/batch.h"
 #include "bag/credential.h"
 #include "base/hostlist.h"
+#include "base/ticks.h"
 
 int64_t provider_now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec;
+	return clock_seconds(CLOCK_MONOTONIC);
 }
 
 static const struct batch_dialect *const dialects[] = {&dialect_slurm, &dialect_pbs, &dialect_shunt};

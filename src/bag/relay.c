@@ -14,11 +14,11 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/descriptors.h"
 #include "base/mem.h"
+#include "base/ticks.h"
 #include "base/vec.h"
 
 enum {
@@ -45,14 +45,6 @@ struct relay {
 	int listener, signals;
 	VEC(struct pair *) pairs;
 };
-
-static int64_t seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec;
-}
 
 int relay_listen(int port, int *ret_port, struct err *err)
 {
@@ -225,16 +217,17 @@ static int probe(const struct relay *r, int64_t *seen, struct err *err)
 	if (fd > 0)
 		close(fd);
 	if (fd >= 0)
-		*seen = seconds();
+		*seen = clock_seconds(CLOCK_MONOTONIC);
 	if (fd == -ECONNREFUSED)
 		return 1;
-	return seconds() - *seen < LOST ? 0
-					: err_set(err, -ETIMEDOUT, "the broker could not be reached for ten minutes");
+	return clock_seconds(CLOCK_MONOTONIC) - *seen < LOST
+		       ? 0
+		       : err_set(err, -ETIMEDOUT, "the broker could not be reached for ten minutes");
 }
 
 static int loop(struct relay *r, struct err *err)
 {
-	int64_t seen = seconds(), next = seen;
+	int64_t seen = clock_seconds(CLOCK_MONOTONIC), next = seen;
 	struct pollfd *p = NULL;
 	int rc = 0;
 
@@ -256,9 +249,9 @@ static int loop(struct relay *r, struct err *err)
 			next = 0;
 		if (p[n].revents)
 			pair_accept(r);
-		if (seconds() >= next) {
+		if (clock_seconds(CLOCK_MONOTONIC) >= next) {
 			rc = probe(r, &seen, err);
-			next = seconds() + PROBE;
+			next = clock_seconds(CLOCK_MONOTONIC) + PROBE;
 		}
 	}
 	free(p);

@@ -23,6 +23,7 @@
 #include "bag/journal.h"
 #include "bag/worker_internal.h"
 #include "base/descriptors.h"
+#include "base/ticks.h"
 #include "run/tree.h"
 
 /* Returns true for `:` with any arguments, the shell's no-op. */
@@ -92,7 +93,7 @@ static void task_add(struct worker *w, struct spawner *s, const struct wire *m)
 		wire_add(&w->out, &(struct wire){.kind = WIRE_RESULT,
 						 .task = m->task,
 						 .attempt = m->attempt,
-						 .began = now_us(CLOCK_REALTIME)});
+						 .began = clock_us(CLOCK_REALTIME)});
 		return;
 	}
 	struct task *t = mem_alloc(sizeof *t + m->ntext);
@@ -220,7 +221,7 @@ static int take_in(struct worker *w, struct spawner *s, struct strbuf *in)
  * until the next of these, -1: none. */
 static int limits(struct worker *w)
 {
-	int64_t now = now_us(CLOCK_MONOTONIC), next = INT64_MAX;
+	int64_t now = clock_us(CLOCK_MONOTONIC), next = INT64_MAX;
 
 	for (size_t i = 0; i < w->slots.n; i++) {
 		struct slot *s = w->slots.v[i];
@@ -297,7 +298,7 @@ static void output_trim(int fd, int64_t most)
  * some task runs or waits. */
 static bool outputs_trim(struct worker *w)
 {
-	int64_t now = now_us(CLOCK_MONOTONIC);
+	int64_t now = clock_us(CLOCK_MONOTONIC);
 	bool busy = w->first < w->list.n, due = now - w->trimmed >= OUTPUT_MS * 1000;
 
 	w->trimmed = due ? now : w->trimmed;
@@ -330,7 +331,7 @@ static void on_terminate(int number)
 static int loop(struct worker *w, struct spawner *s, struct strbuf *in, int64_t end)
 {
 	for (;;) {
-		int64_t left = end < 0 ? INT64_MAX : end - now_us(CLOCK_MONOTONIC);
+		int64_t left = end < 0 ? INT64_MAX : end - clock_us(CLOCK_MONOTONIC);
 		if (left <= 0 || terminated)
 			return TOLD;
 		bool watched = memory_look(w);
@@ -385,7 +386,7 @@ static void tasks_end(struct worker *w)
  * left. */
 static int64_t tasks_left(const struct worker *w)
 {
-	int64_t now = now_us(CLOCK_MONOTONIC), left = 0;
+	int64_t now = clock_us(CLOCK_MONOTONIC), left = 0;
 
 	for (size_t i = 0; i < w->slots.n; i++) {
 		const struct slot *s = w->slots.v[i];
@@ -401,13 +402,13 @@ static int64_t tasks_left(const struct worker *w)
  * or in a hurry. */
 static void farewell(struct worker *w)
 {
-	int64_t flushed = now_us(CLOCK_MONOTONIC) + KILL_US;
+	int64_t flushed = clock_us(CLOCK_MONOTONIC) + KILL_US;
 	char buffer[4096];
 
 	tasks_end(w);
 	for (;;) {
 		pthread_mutex_lock(&w->lock);
-		int64_t left = tasks_left(w), flush = flushed - now_us(CLOCK_MONOTONIC);
+		int64_t left = tasks_left(w), flush = flushed - clock_us(CLOCK_MONOTONIC);
 		out_send(w);
 		bool more = w->out.n > 0;
 		if (more && flush > left)
@@ -474,7 +475,7 @@ int worker_run(int fd, const struct worker_offer *offer, struct err *err)
 				  .err = key,
 				  .nerr = strlen(key)});
 	pthread_mutex_unlock(&w->lock);
-	int rc = loop(w, &s, &in, offer->seconds < 0 ? -1 : now_us(CLOCK_MONOTONIC) + offer->seconds * 1000000);
+	int rc = loop(w, &s, &in, offer->seconds < 0 ? -1 : clock_us(CLOCK_MONOTONIC) + offer->seconds * 1000000);
 	if (rc == TOLD)
 		farewell(w);
 	pthread_mutex_lock(&w->lock);

@@ -85,8 +85,6 @@ struct worker {
 void task_dir(const struct worker *w, uint64_t task, struct strbuf *ret);
 void task_free(struct worker *w, struct task *t); /* with its directory */
 
-int64_t now_us(clockid_t clock);
-
 /* Call all of these with the lock held. */
 void out_send(struct worker *w);
 void out_put(struct worker *w, const struct wire *m);

@@ -19,15 +19,8 @@
 
 #include "bag/files.h"
 #include "bag/journal.h"
+#include "base/ticks.h"
 #include "run/tree.h"
-
-int64_t now_us(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
-}
 
 /* makes the main thread look at everything again */
 static void worker_wake(const struct worker *w)
@@ -239,7 +232,7 @@ void slot_end(struct slot *s)
 {
 	if (!s->pid || s->kill_at)
 		return;
-	s->kill_at = now_us(CLOCK_MONOTONIC) + s->task->w.grace * 1000000;
+	s->kill_at = clock_us(CLOCK_MONOTONIC) + s->task->w.grace * 1000000;
 	kill(-s->pid, SIGTERM);
 	kill(-s->pid, SIGCONT);
 }
@@ -268,7 +261,7 @@ static int start(struct slot *s, const struct task *t, const char *dir, char *co
 		kill(-pid, SIGKILL);
 	else if (s->dropped || w->ending) /* it may have begun to work already */
 		slot_end(s);
-	s->deadline = t->w.seconds ? now_us(CLOCK_MONOTONIC) + t->w.seconds * 1000000 : 0;
+	s->deadline = t->w.seconds ? clock_us(CLOCK_MONOTONIC) + t->w.seconds * 1000000 : 0;
 	if (s->deadline || s->kill_at || t->w.memory)
 		worker_wake(w);
 	pthread_mutex_unlock(&w->lock);
@@ -280,12 +273,12 @@ static void run(struct slot *s, struct task *t)
 	struct worker *w = s->worker;
 	struct strbuf out = {0}, err = {0}, note = {0}, dir = {0};
 	bool cut = false;
-	int64_t began = now_us(CLOCK_REALTIME), since = now_us(CLOCK_MONOTONIC);
+	int64_t began = clock_us(CLOCK_REALTIME), since = clock_us(CLOCK_MONOTONIC);
 
 	if (t->apart)
 		task_dir(w, t->w.task, &dir);
 	int status = start(s, t, t->apart ? dir.text : NULL, environment(s, t), &note);
-	int64_t took = now_us(CLOCK_MONOTONIC) - since;
+	int64_t took = clock_us(CLOCK_MONOTONIC) - since;
 	if (s->late && status == 0) /* it has ended because of SIGTERM, not because it was done */
 		status = SIGTERM;
 	if (t->apart && status == 0)

@@ -4,21 +4,13 @@
 #include "base/progress.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/ticks.h"
 #include "base/timetext.h"
 
 #define REDRAW_MS 100
 #define FORECAST_MS 2000 /* before this the rate is not meaningful */
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 void progress_begin(struct progress *p, const char *what, int64_t total)
 {
@@ -26,7 +18,7 @@ void progress_begin(struct progress *p, const char *what, int64_t total)
 	 * the text. */
 	*p = (struct progress){.what = what, .total = total, .on = isatty(STDERR_FILENO)};
 	if (p->on)
-		p->begin_ms = p->last_ms = now_ms();
+		p->begin_ms = p->last_ms = clock_ms(CLOCK_MONOTONIC);
 }
 
 void progress_at(struct progress *p, int64_t done)
@@ -36,7 +28,7 @@ void progress_at(struct progress *p, int64_t done)
 	if (!p->on)
 		return;
 
-	int64_t now = now_ms(), spent = now - p->begin_ms;
+	int64_t now = clock_ms(CLOCK_MONOTONIC), spent = now - p->begin_ms;
 	if (now - p->last_ms < REDRAW_MS)
 		return;
 	p->last_ms = now;

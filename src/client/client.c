@@ -15,12 +15,12 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/code.h"
 #include "base/jsonread.h"
 #include "base/mem.h"
+#include "base/ticks.h"
 #include "base/unixsock.h"
 #include "client/client_internal.h"
 #include "client/offline.h"
@@ -144,14 +144,6 @@ const char *client_code(const struct client *c)
 
 /* ---- waiting ---- */
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static void tell(struct client *c)
 {
 	if (!c->told && isatty(STDERR_FILENO))
@@ -165,7 +157,7 @@ static void tell(struct client *c)
  * limit. */
 static int wait_ms(const struct client *c)
 {
-	int64_t waited = now_ms() - c->asked, most = (int64_t)c->timeout * 1000;
+	int64_t waited = clock_ms(CLOCK_MONOTONIC) - c->asked, most = (int64_t)c->timeout * 1000;
 
 	if (c->may_sleep)
 		return -1;
@@ -416,7 +408,7 @@ static int client_begin(struct client *c, const struct question *q, struct err *
 	c->told = c->told || q->upgrade;
 	c->yields = q->upgrade != NULL;
 	c->may_sleep = false;
-	c->asked = now_ms();
+	c->asked = clock_ms(CLOCK_MONOTONIC);
 	if (c->upgraded)
 		client_drop(c);
 	for (int try = 0; rc == 0; try++) {
@@ -539,7 +531,7 @@ static bool leader_follow(struct client *c, const json_t *json, int64_t since)
 		leader = json_string_value(json_object_get(json, "leader"));
 	if (strcmp(c->code, "not_leader") == 0)
 		pass_take(c, error);
-	if (!c->route || strcmp(c->code, "not_leader") != 0 || now_ms() - since > TAKEOVER)
+	if (!c->route || strcmp(c->code, "not_leader") != 0 || clock_ms(CLOCK_MONOTONIC) - since > TAKEOVER)
 		return false;
 	client_drop(c);
 	poll(NULL, 0, route_follow(c->route, leader ? leader : ""));
@@ -566,7 +558,7 @@ static void tell_waiting(struct client *c, int seconds, const char *why)
 /* Pauses; returns false if the time is up. */
 static bool again(struct waiting *w, int64_t most)
 {
-	if (now_ms() - w->since + w->pause > most)
+	if (clock_ms(CLOCK_MONOTONIC) - w->since + w->pause > most)
 		return false;
 	poll(NULL, 0, w->pause);
 	w->pause = w->pause * 2 < PAUSE_MOST ? w->pause * 2 : PAUSE_MOST;
@@ -635,9 +627,9 @@ static bool answer_awaited(struct client *c, const struct question *q, const str
 		return false;
 	if (unknown && !w->unknown) {
 		w->unknown = true;
-		w->since = now_ms();
+		w->since = clock_ms(CLOCK_MONOTONIC);
 	}
-	if (c->wait > 0 && (unknown || isatty(STDERR_FILENO) || now_ms() - w->since > PATIENCE * 1000))
+	if (c->wait > 0 && (unknown || isatty(STDERR_FILENO) || clock_ms(CLOCK_MONOTONIC) - w->since > PATIENCE * 1000))
 		tell_waiting(c, c->wait, why ? why : "it can't take requests now.");
 	return again(w, (int64_t)c->wait * 1000);
 }
@@ -646,7 +638,7 @@ static bool answer_awaited(struct client *c, const struct question *q, const str
  * read and the body follows; else *ret is the refusal. */
 static int client_request(struct client *c, const struct question *q, struct reply *ret, struct err *err)
 {
-	struct waiting w = {.since = now_ms(), .pause = PAUSE_FIRST};
+	struct waiting w = {.since = clock_ms(CLOCK_MONOTONIC), .pause = PAUSE_FIRST};
 
 	c->told = c->doubt = false;
 	for (;;) {

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fdio.h"
 #include "base/strbuf.h"
 #include "client/where.h"
 
@@ -88,12 +89,9 @@ static int file_check(int fd, const char *path, struct err *err)
 
 static int clusters_file_read(int fd, const char *path, struct strbuf *out, struct err *err)
 {
-	char buf[4096];
-	ssize_t n;
+	int rc = fd_read(fd, FILE_MAX + 1, out);
 
-	while ((n = read(fd, buf, sizeof buf)) > 0 && out->n <= FILE_MAX)
-		strbuf_add(out, buf, (size_t)n);
-	return n < 0 ? err_set(err, -errno, "%.300s: %s", path, strerror(errno)) : 0;
+	return rc < 0 && rc != -EFBIG ? err_set(err, rc, "%.300s: %s", path, strerror(-rc)) : 0;
 }
 
 /* Joins the addresses with blanks. */
@@ -201,18 +199,6 @@ static json_t *servers_split(const char *servers)
 	return list;
 }
 
-static bool bytes_write(int fd, const char *text, size_t n)
-{
-	while (n > 0) {
-		ssize_t done = write(fd, text, n);
-		if (done < 0 && errno != EINTR)
-			return false;
-		text += done > 0 ? done : 0;
-		n -= done > 0 ? (size_t)done : 0;
-	}
-	return true;
-}
-
 /* Replaces a file atomically: a reader finds the old one or the new one. */
 static int file_replace(const char *directory, const char *path, const char *text, struct err *err)
 {
@@ -223,7 +209,7 @@ static int file_replace(const char *directory, const char *path, const char *tex
 	int fd = mkostemp(beside, O_CLOEXEC); /* 0600 */
 	if (fd < 0)
 		return err_set(err, -errno, "can't write into %s: %s", directory, strerror(errno));
-	if (!bytes_write(fd, text, strlen(text)) || fsync(fd) < 0 || rename(beside, path) < 0) {
+	if (fd_write(fd, text, strlen(text)) < 0 || fsync(fd) < 0 || rename(beside, path) < 0) {
 		rc = err_set(err, -errno, "can't write %s: %s", path, strerror(errno));
 		unlink(beside);
 	}

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fdio.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
@@ -145,24 +146,16 @@ int jobfile_parse(const char *text, size_t n, struct jobfile *ret, struct err *e
 int jobfile_read(const char *path, struct jobfile *ret, struct err *err)
 {
 	bool standard = strcmp(path, "-") == 0;
-	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC), rc = 0;
+	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC), rc;
 	struct strbuf text = {0};
-	char piece[4096];
-	ssize_t n = 1;
 
 	*ret = (struct jobfile){0};
-	if (fd < 0)
-		return err_set(err, -errno, "job description %.200s: %s", path, strerror(errno));
-	while (n != 0 && text.n <= JOBFILE_MOST && rc == 0) {
-		n = read(fd, piece, sizeof piece);
-		if (n > 0)
-			strbuf_add(&text, piece, (size_t)n);
-		else if (n < 0 && errno != EINTR)
-			rc = err_set(err, -errno, "job description %.200s: %s", path, strerror(errno));
-	}
-	if (!standard)
+	rc = fd < 0 ? -errno : fd_read(fd, JOBFILE_MOST + 1, &text);
+	if (!standard && fd >= 0)
 		close(fd);
-	if (rc == 0 && (rc = jobfile_parse(strbuf_text(&text), text.n, ret, err)) < 0)
+	if (rc < 0 && rc != -EFBIG)
+		err_set(err, rc, "job description %.200s: %s", path, strerror(-rc));
+	else if ((rc = jobfile_parse(strbuf_text(&text), text.n, ret, err)) < 0)
 		err_prefix(err, rc, "%.200s", standard ? "standard input" : path);
 	strbuf_fini(&text);
 	return rc;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/codec.h"
+#include "base/fdio.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 
@@ -38,37 +39,12 @@ static int random_name(char ret[TRAY_NAME], const char *prefix, struct err *err)
 	return 0;
 }
 
+/* Writes all bytes, durably. */
 static int write_all(int fd, const char *text, size_t n)
 {
-	while (n > 0) {
-		ssize_t rc = write(fd, text, n);
-		if (rc < 0 && errno != EINTR)
-			return -errno;
-		if (rc > 0) {
-			text += rc;
-			n -= (size_t)rc;
-		}
-	}
-	return fsync(fd) < 0 ? -errno : 0;
-}
+	int rc = fd_write(fd, text, n);
 
-/* Reads the whole file, at most `most` bytes. */
-static int read_all(int fd, size_t most, struct strbuf *out)
-{
-	char buffer[65536];
-
-	for (;;) {
-		ssize_t rc = read(fd, buffer, sizeof buffer);
-		if (rc == 0)
-			return 0;
-		if (rc < 0 && errno == EINTR)
-			continue;
-		if (rc < 0)
-			return -errno;
-		if (out->n + (size_t)rc > most)
-			return -EFBIG;
-		strbuf_add(out, buffer, (size_t)rc);
-	}
+	return rc == 0 && fsync(fd) < 0 ? -errno : rc;
 }
 
 /* ---- the offer ---- */
@@ -133,7 +109,7 @@ int offer_read(const char *dir, struct offer *ret, struct err *err)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return err_set(err, -errno, "%.300s: %s", path, strerror(errno));
-	int rc = read_all(fd, OFFER_MOST, &text);
+	int rc = fd_read(fd, OFFER_MOST, &text);
 	close(fd);
 	rc = rc < 0 ? err_set(err, rc, "%s", strerror(-rc)) : offer_parse(strbuf_text(&text), text.n, ret, err);
 	strbuf_fini(&text);
@@ -547,7 +523,7 @@ static int request_read(int dir, uid_t owner, struct strbuf *text, struct err *e
 			     strerror(errno));
 	else if (!S_ISREG(st.st_mode) || st.st_uid != owner || st.st_nlink != 1)
 		rc = err_set(err, -EACCES, "its request is not a file of its owner");
-	else if (st.st_size > TRAY_MOST || (rc = read_all(fd, TRAY_MOST, text)) == -EFBIG)
+	else if (st.st_size > TRAY_MOST || (rc = fd_read(fd, TRAY_MOST, text)) == -EFBIG)
 		rc = err_set(err, -EFBIG, "its request has more than %u MiB", TRAY_MOST >> 20);
 	else if (rc < 0)
 		rc = err_set(err, rc, "its request can't be read: %s", strerror(-rc));

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fdio.h"
 #include "engine/files_internal.h"
 #include "run/live.h"
 #include "run/shepherd.h"
@@ -243,17 +244,10 @@ static void get_have(struct carry *c, const json_t *head)
 
 static void get_data(struct carry *c, const char *data, size_t n)
 {
-	while (n > 0) {
-		ssize_t done = write(c->fd, data, n);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0) {
-			carry_trouble(c, done < 0 ? -errno : -ENOSPC);
-			return;
-		}
-		data += done;
-		n -= (size_t)done;
-	}
+	int rc = fd_write(c->fd, data, n);
+
+	if (rc < 0)
+		carry_trouble(c, rc);
 }
 
 /* ---- the link ---- */

@@ -16,7 +16,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/fdio.h"
 #include "base/members.h"
+#include "base/ticks.h"
 #include "engine/files_internal.h"
 #include "engine/ticket.h"
 #include "run/spare.h"
@@ -290,24 +292,16 @@ static void file_open(struct guest *g)
 	}
 }
 
-static int64_t since_boot(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return t.tv_sec;
-}
-
 void files_clock(struct files *f, int64_t now)
 {
-	f->booted = now - since_boot();
+	f->booted = now - clock_seconds(CLOCK_BOOTTIME);
 }
 
 /* Returns the time by the server's clock; by this host's before the server's first word and on the
  * server's own machine. */
 static int64_t now_of(const struct files *f)
 {
-	return f->booted ? f->booted + since_boot() : (int64_t)time(NULL);
+	return f->booted ? f->booted + clock_seconds(CLOCK_BOOTTIME) : (int64_t)time(NULL);
 }
 
 /* ---- only the latest request for a file counts ---- */
@@ -357,12 +351,12 @@ static bool is_latest(struct guest *g, const json_t *head)
 
 void files_trust(struct files *f, int64_t seconds)
 {
-	f->trusted = since_boot() + seconds;
+	f->trusted = clock_seconds(CLOCK_BOOTTIME) + seconds;
 }
 
 bool files_doubt(const struct files *f)
 {
-	return f->trusted && since_boot() > f->trusted;
+	return f->trusted && clock_seconds(CLOCK_BOOTTIME) > f->trusted;
 }
 
 /* Returns true for another node's connection while we can't know whether that node was removed. */
@@ -450,18 +444,10 @@ static void data_take(struct guest *g, const json_t *head, const char *data, siz
 			return;
 		}
 	}
-	while (n > 0) {
-		ssize_t done = write(g->fd, data, n);
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0) {
-			file_trouble(g, done < 0 ? -errno : -ENOSPC);
-			return;
-		}
-		data += done;
-		n -= (size_t)done;
-	}
-	if (size_now(g, &st))
+	int rc = fd_write(g->fd, data, n);
+	if (rc < 0)
+		file_trouble(g, rc);
+	else if (size_now(g, &st))
 		link_pack(g->link, NULL, 0, "{s:s,s:I,s:I}", "t", "took", "to", to, "size", (json_int_t)st.st_size);
 }
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/codec.h"
+#include "base/fdio.h"
 #include "base/json.h"
 #include "engine/errands_internal.h"
 #include "run/nursery.h"
@@ -105,9 +106,9 @@ void spool_write(const struct errand *e)
 	errand_write(e, &text);
 	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd >= 0) {
-		bool whole = write(fd, text.text, text.n) == (ssize_t)text.n;
+		int rc = fd_write(fd, text.text, text.n);
 		close(fd);
-		if (!whole || rename(fresh, path) < 0)
+		if (rc < 0 || rename(fresh, path) < 0)
 			unlink(fresh);
 	}
 	strbuf_fini(&text);
@@ -118,15 +119,12 @@ void spool_write(const struct errand *e)
 static json_t *file_load(const char *path)
 {
 	struct strbuf text = {0};
-	char part[8192];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	ssize_t n;
 	json_t *o;
 
 	if (fd < 0)
 		return NULL;
-	while ((n = read(fd, part, sizeof part)) > 0 && text.n < JSON_MOST)
-		strbuf_add(&text, part, (size_t)n);
+	fd_read(fd, JSON_MOST, &text);
 	close(fd);
 	o = json_loadb(strbuf_text(&text), text.n, 0, NULL);
 	strbuf_fini(&text);

@@ -16,7 +16,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -24,6 +23,7 @@
 #include "base/frame.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/ticks.h"
 #include "hooks/chain.h"
 #include "hooks/frames.h"
 #include "hooks/hook.h"
@@ -46,10 +46,7 @@ struct worker {
 /* Returns the CPU time: on a busy machine a hook is not to blame for other programs. */
 static int64_t cpu_us(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+	return clock_us(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static bool is_late(void *context)

@@ -15,10 +15,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/ticks.h"
 #include "pmix/cable.h"
 #include "pmix/protocol.h"
 #include "pmix/ranks.h"
@@ -44,14 +44,6 @@ struct part {
 	int64_t kill_at;	 /* ms: when to kill the ranks; 0: not set */
 };
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Silences the library: its messages about ranks being ended are useless. */
 static void library_hush(void)
 {
@@ -65,7 +57,7 @@ static void library_hush(void)
 static void part_stop(struct part *p, int signal)
 {
 	if (!p->kill_at) {
-		p->kill_at = now_ms() + STOP_SECONDS * 1000;
+		p->kill_at = clock_ms(CLOCK_MONOTONIC) + STOP_SECONDS * 1000;
 		library_hush();
 	}
 	ranks_signal(&p->ranks, signal);
@@ -410,7 +402,7 @@ static void polls_fill(struct part *p, poll_vec *v)
 static void part_step(struct part *p, poll_vec *v)
 {
 	polls_fill(p, v);
-	int64_t wait = p->kill_at ? p->kill_at - now_ms() : -1;
+	int64_t wait = p->kill_at ? p->kill_at - clock_ms(CLOCK_MONOTONIC) : -1;
 	wait = p->kill_at && wait < 0 ? 0 : wait;
 	if (ranks_retry(&p->ranks) && (wait < 0 || wait > RETRY_MS))
 		wait = RETRY_MS;
@@ -433,7 +425,7 @@ static void part_step(struct part *p, poll_vec *v)
 	}
 	if (v->v[2].revents)
 		signals_read(p);
-	if (p->kill_at && now_ms() >= p->kill_at)
+	if (p->kill_at && clock_ms(CLOCK_MONOTONIC) >= p->kill_at)
 		ranks_signal(&p->ranks, SIGKILL);
 	if (!p->alone && cable_push(&p->cable) < 0)
 		launcher_lost(p);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/ticks.h"
 #include "run/live.h"
 
 #define FILE_NAME ".lease"
@@ -20,10 +21,7 @@
 
 int64_t boot_us(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+	return clock_us(CLOCK_BOOTTIME);
 }
 
 enum word { WORD_NONE, WORD_STAMP, WORD_SUSPENDED };

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fdio.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/utf8.h"
@@ -71,13 +72,7 @@ int listing_make(int directory)
 		json_open_object(&j, NULL);
 		entries_write(dir, &j);
 		json_close_object(&j);
-		for (size_t at = 0; rc == 0 && at < text.n;) {
-			ssize_t n = write(fd, text.text + at, text.n - at);
-			if (n > 0)
-				at += (size_t)n;
-			else
-				rc = n < 0 ? -errno : -EIO;
-		}
+		rc = fd_write(fd, text.text, text.n);
 	}
 	if (rc < 0 && fd >= 0)
 		close(fd);

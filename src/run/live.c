@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/ticks.h"
 #include "run/cgroup.h"
 #include "run/lease.h"
 #include "run/nursery.h"
@@ -120,12 +121,10 @@ int live_session_say(int fd, off_t *at, pid_t pid)
 int live_begin(int fd, off_t *at, const struct order *o, uid_t uid, const struct cgroup *c)
 {
 	struct strbuf text = {0};
-	struct timespec now;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	strbuf_printf(&text, "pid %d %s\n", (int)getpid(), live_boot());
-	strbuf_printf(&text, "user %lu %lld %.*s\n", (unsigned long)uid,
-		      (long long)now.tv_sec * 1000000 + now.tv_nsec / 1000, (int)strcspn(o->id, "\n"), o->id);
+	strbuf_printf(&text, "user %lu %lld %.*s\n", (unsigned long)uid, (long long)clock_us(CLOCK_REALTIME),
+		      (int)strcspn(o->id, "\n"), o->id);
 	if (o->lease > 0)
 		strbuf_printf(&text, "lease %lld %lld\n", (long long)(o->lease + o->grace), (long long)boot_us());
 	for (int i = 0; i < CGROUP_DIRS; i++)

@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/fdio.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "run/identity.h"
@@ -65,12 +66,7 @@ static _Noreturn void child_run(const char *user, int fd)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* no one else would end it */
 	identity_look(user, &out);
-	for (size_t done = 0; done < out.n;) {
-		ssize_t n = write(fd, out.text + done, out.n - done);
-		if (n < 0 && errno != EINTR)
-			break;
-		done += n > 0 ? (size_t)n : 0;
-	}
+	fd_write(fd, out.text, out.n);
 	_exit(0);
 }
 

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/ticks.h"
 #include "run/pty.h"
 
 #define ASK_MS 3000	 /* milliseconds between reports to the job */
@@ -92,14 +93,6 @@ static void terminal_leave(void)
 		sigaction(deadly[i], &deadly_before[i], NULL);
 	sigaction(SIGWINCH, &winch_before, NULL);
 	terminal.fd = -1;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* ---- relaying ---- */
@@ -199,7 +192,7 @@ static int relay_step(struct relay *r)
 		{.fd = wire_room(&r->wire) ? r->in : -1, .events = POLLIN},
 		{.fd = r->screen.n ? r->out : -1, .events = POLLOUT},
 	};
-	int64_t left = r->ask_at - now_ms();
+	int64_t left = r->ask_at - clock_ms(CLOCK_MONOTONIC);
 	struct timespec t = {.tv_sec = left > 0 ? left / 1000 : 0, .tv_nsec = left > 0 ? left % 1000 * 1000000 : 0};
 	int n = ppoll(fds, COUNT(fds), &t, &r->waiting), e = 0;
 
@@ -212,10 +205,10 @@ static int relay_step(struct relay *r)
 	if (!e && fds[0].revents & (POLLIN | POLLHUP | POLLERR)) {
 		r->asked = 0;
 		e = wire_read(&r->wire, r->way->fd, frame_obey, r) ? -EPIPE : 0;
-	} else if (!e && r->asked && now_ms() - r->asked > SILENCE_MS) {
+	} else if (!e && r->asked && clock_ms(CLOCK_MONOTONIC) - r->asked > SILENCE_MS) {
 		e = -EPIPE;
 	}
-	ask(r, now_ms());
+	ask(r, clock_ms(CLOCK_MONOTONIC));
 	if (screen_write(r))
 		e = -EIO;
 	if (!e)
@@ -254,7 +247,7 @@ static int way_begin(struct relay *r)
 	strbuf_clear(&r->way->rest);
 	fcntl(r->way->fd, F_SETFL, O_NONBLOCK);
 	r->asked = 0;
-	r->ask_at = now_ms() + ASK_MS;
+	r->ask_at = clock_ms(CLOCK_MONOTONIC) + ASK_MS;
 	if (wire_take(&r->wire, frame_obey, r))
 		return -EPIPE;
 	pty_push(r->way->fd, &r->wire.out);
@@ -269,16 +262,16 @@ static void say(const struct relay *r, const char *text)
 /* Connects again after the connection broke, until the job would have given us up. */
 static int way_again(struct relay *r, int patience, struct err *err)
 {
-	int64_t since = now_ms();
+	int64_t since = clock_ms(CLOCK_MONOTONIC);
 	bool said = false;
 	int rc;
 
 	while ((rc = r->way->again(r->way->context, r->way, err)) == -EAGAIN) {
-		if (now_ms() - since > patience * INT64_C(1000))
+		if (clock_ms(CLOCK_MONOTONIC) - since > patience * INT64_C(1000))
 			return -ETIMEDOUT;
-		if (!said && now_ms() - since > SAY_MS)
+		if (!said && clock_ms(CLOCK_MONOTONIC) - since > SAY_MS)
 			say(r, "the connection to the job is lost: trying to get it back");
-		said = said || now_ms() - since > SAY_MS;
+		said = said || clock_ms(CLOCK_MONOTONIC) - since > SAY_MS;
 		ppoll(NULL, 0, &(struct timespec){.tv_nsec = RETRY_MS * 1000000}, &r->waiting);
 	}
 	if (rc)
@@ -304,8 +297,8 @@ static void relay_leave(struct relay *r)
 	char part[4096];
 
 	shutdown(r->way->fd, SHUT_WR);
-	for (int64_t until = now_ms() + LEAVE_MS; now_ms() < until;) {
-		poll(&(struct pollfd){.fd = r->way->fd, .events = POLLIN}, 1, (int)(until - now_ms()));
+	for (int64_t until = clock_ms(CLOCK_MONOTONIC) + LEAVE_MS; clock_ms(CLOCK_MONOTONIC) < until;) {
+		poll(&(struct pollfd){.fd = r->way->fd, .events = POLLIN}, 1, (int)(until - clock_ms(CLOCK_MONOTONIC)));
 		if (read(r->way->fd, part, sizeof part) == 0)
 			return;
 	}

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/ticks.h"
 #include "run/live.h"
 #include "run/shepherd_internal.h"
 #include "run/tree.h"
@@ -107,7 +108,7 @@ static void scribe_begin(struct shepherd *s, enum scribe_task task, int64_t late
 				 .dir = v->dir,
 				 .env = s->launch.env,
 				 .cause = v->cause,
-				 .until = shepherd_wall_us() + left,
+				 .until = clock_us(CLOCK_REALTIME) + left,
 				 .seconds = left < 0 ? 0 : left / SECOND,
 				 .number = v->number,
 				 .session = s->r.session,
@@ -401,7 +402,7 @@ static void ended(struct shepherd *s, bool good)
 	if (good) {
 		v->saves.good++;
 		v->saves.number = v->number;
-		v->saves.saved_us = shepherd_wall_us();
+		v->saves.saved_us = clock_us(CLOCK_REALTIME);
 		v->saves.covers_ms = ((v->heard_at ? v->heard_at : v->begun) - s->started) / 1000;
 	} else {
 		v->saves.failed++;

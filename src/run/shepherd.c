@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/ticks.h"
 #include "run/handover.h"
 #include "run/live.h"
 #include "run/rights.h"
@@ -44,7 +45,7 @@
 static int not_started(struct shepherd *s, const struct err *err)
 {
 	s->r.how = RESULT_NOT_STARTED;
-	s->r.started_us = s->r.ended_us = shepherd_wall_us();
+	s->r.started_us = s->r.ended_us = clock_us(CLOCK_REALTIME);
 	s->r.ran_ms = 0;
 	strbuf_clear(&s->say);
 	strbuf_puts(&s->say, err->text);
@@ -183,7 +184,7 @@ static int job_start(struct shepherd *s, struct err *err)
 	int64_t now = boot_us();
 	s->started = now;
 	share_begin(s);
-	s->r.started_us = shepherd_wall_us();
+	s->r.started_us = clock_us(CLOCK_REALTIME);
 	s->sample_every = SAMPLE_LIMITED;
 	s->sample_at = now + SAMPLE_FIRST;
 	if (s->o->nhosts)

@@ -53,7 +53,6 @@ struct shepherd {
 	int64_t largest_kib;	    /* peak memory of the largest process that has ended */
 };
 
-int64_t shepherd_wall_us(void);
 int64_t shepherd_walltime(const struct order *o); /* the order's, or as changed since */
 /* CPU time used so far by all of its processes */
 int64_t shepherd_cpu_ms(const struct shepherd *s);

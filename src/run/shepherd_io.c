@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/ticks.h"
 #include "run/handover.h"
 #include "run/shepherd_internal.h"
 
@@ -18,14 +19,6 @@ void shepherd_signals(sigset_t *ret)
 	sigaddset(ret, SIGCHLD);
 	sigaddset(ret, SHEPHERD_SIGNAL);
 	sigaddset(ret, SIGTERM);
-}
-
-int64_t shepherd_wall_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return t.tv_sec * SECOND + t.tv_nsec / 1000;
 }
 
 /* Global, because a shepherd runs one attempt at a time and a signal may arrive at any time: during

@@ -13,9 +13,9 @@
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/ticks.h"
 #include "base/timetext.h"
 #include "run/share.h"
 #include "run/shepherd_internal.h"
@@ -31,7 +31,7 @@
 
 void shepherd_ended(struct shepherd *s)
 {
-	s->r.ended_us = shepherd_wall_us();
+	s->r.ended_us = clock_us(CLOCK_REALTIME);
 	s->r.ran_ms = (boot_us() - s->started) / 1000 + 1; /* 0 would mean an older host */
 }
 

@@ -18,11 +18,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/descriptors.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/ticks.h"
 #include "base/vec.h"
 #include "engine/engine.h"
 #include "net/http.h"

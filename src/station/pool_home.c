@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fdio.h"
 #include "tls/pki.h"
 
 #define FILE_MOST (4 << 20)
@@ -64,8 +65,6 @@ int pool_home_make(const struct pool_home *h, struct err *err)
 int pool_home_read(const struct pool_home *h, const char *name, struct strbuf *ret, struct err *err)
 {
 	struct strbuf path = {0};
-	char part[4096];
-	ssize_t n = -1;
 	int fd, rc = 0;
 
 	pool_home_path(h, name, &path);
@@ -73,9 +72,7 @@ int pool_home_read(const struct pool_home *h, const char *name, struct strbuf *r
 	fd = open(path.text, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		rc = err_set(err, -errno, "%.300s: %s", path.text, strerror(errno));
-	while (rc == 0 && (n = read(fd, part, sizeof part)) > 0 && ret->n < FILE_MOST)
-		strbuf_add(ret, part, (size_t)n);
-	if (rc == 0 && n != 0)
+	else if (fd_read(fd, FILE_MOST, ret) < 0)
 		rc = err_set(err, -EIO, "%.300s: can't be read", path.text);
 	if (fd >= 0)
 		close(fd);
@@ -86,15 +83,17 @@ int pool_home_read(const struct pool_home *h, const char *name, struct strbuf *r
 int pool_home_write(const struct pool_home *h, const char *name, int mode, const char *text, struct err *err)
 {
 	struct strbuf path = {0}, fresh = {0};
-	size_t n = strlen(text);
-	int fd, rc = 0;
+	int fd, rc;
 
 	pool_home_path(h, name, &path);
 	strbuf_printf(&fresh, "%s.new", path.text);
 	unlink(fresh.text);
 	fd = open(fresh.text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-	if (fd < 0 || write(fd, text, n) != (ssize_t)n || fsync(fd) < 0 || rename(fresh.text, path.text) < 0)
-		rc = err_set(err, errno ? -errno : -EIO, "%.300s: can't be written: %s", path.text, strerror(errno));
+	rc = fd < 0 ? -errno : fd_write(fd, text, strlen(text));
+	if (rc == 0 && (fsync(fd) < 0 || rename(fresh.text, path.text) < 0))
+		rc = -errno;
+	if (rc < 0)
+		err_set(err, rc, "%.300s: can't be written: %s", path.text, strerror(-rc));
 	if (fd >= 0)
 		close(fd);
 	strbuf_fini(&path);

@@ -19,6 +19,7 @@
 #include "base/lock.h"
 #include "base/logline.h"
 #include "base/option.h"
+#include "base/ticks.h"
 #include "station/pool_internal.h"
 
 static const char usage[] = "usage: shunt-pool create|join|token|run [options]; see 'shunt pool --help'\n";
@@ -113,13 +114,11 @@ static int port_open(struct pool *p, struct err *err)
 
 static int bring_up(struct pool *p, struct err *err)
 {
-	struct timespec t;
 	int rc = identity_load(p, err);
 
 	p->loop = uv_default_loop();
 	p->leave = leave;
-	clock_gettime(CLOCK_REALTIME, &t);
-	p->run = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+	p->run = (uint64_t)clock_us(CLOCK_REALTIME);
 	p->table.rule = p->conf.rule;
 	rng_seed(&p->gossip.rng, p->run ^ (uint64_t)getpid() << 40);
 	if (rc == 0)

@@ -13,20 +13,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/ticks.h"
 #include "store/pile.h"
 #include "store/store_internal.h"
 
 #define POLITE_MS 300
-
-int64_t store_boot_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
-}
 
 int lead_lost(const struct store *s, struct err *err)
 {
@@ -109,7 +101,7 @@ int store_lead(struct store *s, const char *owner, const char *address, uint64_t
 	       struct store_leader *ret, struct err *err)
 {
 	struct value in[] = {{.n = (int64_t)at_least}, borrowed(owner), borrowed(address), {.n = lease_ms}};
-	int64_t began = store_boot_us(), epoch;
+	int64_t began = clock_us(CLOCK_BOOTTIME), epoch;
 	int rc = store_get_leader(s, ret, err);
 
 	if (rc == 0 && led_by_another(ret, owner))
@@ -135,7 +127,7 @@ int store_lead(struct store *s, const char *owner, const char *address, uint64_t
 
 bool store_leads(const struct store *s)
 {
-	return s->epoch && (!s->lease_ms || store_boot_us() < s->kept_us + s->lease_ms * 1000);
+	return s->epoch && (!s->lease_ms || clock_us(CLOCK_BOOTTIME) < s->kept_us + s->lease_ms * 1000);
 }
 
 int64_t store_kept(const struct store *s)
@@ -146,7 +138,7 @@ int64_t store_kept(const struct store *s)
 int store_keep(struct store *s, int64_t lease_ms, struct err *err)
 {
 	struct value in[] = {{.n = lease_ms}, {.n = s->epoch}};
-	int64_t began = store_boot_us(), epoch = 0;
+	int64_t began = clock_us(CLOCK_BOOTTIME), epoch = 0;
 
 	if (s->epoch && !s->lease_ms)
 		return 0;

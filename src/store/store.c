@@ -25,6 +25,7 @@
 #include <time.h>
 
 #include "base/strbuf.h"
+#include "base/ticks.h"
 #include "base/utf8.h"
 #include "store/fault.h"
 #include "store/pile.h"
@@ -401,7 +402,7 @@ static int commit_write(struct store *s, struct err *err)
 {
 	struct value number[] = {{.n = number_next(s)}, {.n = s->number}};
 	struct value fence[] = {{.n = s->lease_ms}, {.n = s->epoch}};
-	int64_t began = store_boot_us();
+	int64_t began = clock_us(CLOCK_BOOTTIME);
 
 	fault_pass(FAULT_BEFORE);
 	s->doubt = s->changes.n;

@@ -248,7 +248,6 @@ struct value store_text(struct store *s, const char *text);
 /* Queues a statement and copies all of its values. */
 void store_change(struct store *s, enum statement what, const struct value *values);
 
-int64_t store_boot_us(void);
 int lead_lost(const struct store *s, struct err *err); /* sets the message; returns -ESTALE */
 
 /* Queue the move of a record to the table `damaged`. */

@@ -27,9 +27,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/ticks.h"
 #include "tls/lanes.h"
 #include "tls/tls.h"
 
@@ -39,21 +39,13 @@
 #define CA_MAX (1 << 20)
 #define SEAL_MOST (32u << 20)
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* ---- to the server ---- */
 
 /* Waits for the server. -ETIMEDOUT; -EPIPE: the client has gone meanwhile. */
 static int server_wait(int fd, short events, int64_t deadline, struct err *err)
 {
 	struct pollfd p[] = {{.fd = fd, .events = events}, {.fd = CLIENT}};
-	int64_t left = deadline - now_ms();
+	int64_t left = deadline - clock_ms(CLOCK_MONOTONIC);
 	int rc = left <= 0 ? 0 : poll(p, 2, (int)left);
 
 	if (rc < 0 && errno != EINTR)
@@ -91,7 +83,7 @@ static bool agents; /* connects to agents, not servers */
 
 static int address_try(struct tls_context *c, const struct addrinfo *a, struct tls **ret, struct err *err)
 {
-	int64_t deadline = now_ms() + PATIENCE;
+	int64_t deadline = clock_ms(CLOCK_MONOTONIC) + PATIENCE;
 	struct tls *t;
 	int fd = address_connect(a, deadline, err);
 	int rc = fd < 0 ? fd
@@ -165,13 +157,13 @@ static void carry(struct tls *t)
 		struct pollfd p[] = {
 			{.fd = deadline ? -1 : CLIENT, .events = (short)((idle ? POLLIN : 0) | (full ? POLLOUT : 0))},
 			{.fd = up.lacks || down.lacks ? tls_fd(t) : -1, .events = up.lacks | down.lacks}};
-		int64_t left = deadline ? deadline - now_ms() : -1;
+		int64_t left = deadline ? deadline - clock_ms(CLOCK_MONOTONIC) : -1;
 		if (deadline && left <= 0)
 			return;
 		if (poll(p, 2, (int)left) < 0 && errno != EINTR)
 			return;
 		if (!deadline && (p[0].revents & (POLLHUP | POLLERR)))
-			deadline = now_ms() + PATIENCE;
+			deadline = clock_ms(CLOCK_MONOTONIC) + PATIENCE;
 	}
 }
 

@@ -11,12 +11,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <cmocka.h>
 
 #include "base/err.h"
+#include "base/fdio.h"
 #include "base/hostlist.h"
 #include "base/json.h"
 #include "base/lines.h"
@@ -523,16 +525,39 @@ static void test_sha256(void **state)
 		}
 }
 
+/* What is written comes back, up to the limit; a closed pipe is an error. */
+static void test_whole_files(void **state)
+{
+	static char data[40000];
+	struct strbuf got = {0};
+	int fd = memfd_create("whole", MFD_CLOEXEC);
+
+	memset(data, 'x', sizeof data);
+	assert_int_equal(fd_write(fd, data, sizeof data), 0);
+	for (size_t most = sizeof data - 1; most <= sizeof data; most++) {
+		lseek(fd, 0, SEEK_SET);
+		strbuf_clear(&got);
+		assert_int_equal(fd_read(fd, most, &got), most < sizeof data ? -EFBIG : 0);
+		assert_int_equal(got.n, most);
+		assert_memory_equal(got.text, data, most);
+	}
+	close(fd);
+	assert_int_equal(fd_write(fd, "x", 1), -EBADF);
+	assert_int_equal(fd_read(fd, 1, &got), -EBADF);
+	strbuf_fini(&got);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_program),	     cmocka_unit_test(test_err),
-		cmocka_unit_test(test_phrase),	     cmocka_unit_test(test_code),
-		cmocka_unit_test(test_strbuf),	     cmocka_unit_test(test_strbuf_int),
-		cmocka_unit_test(test_lines_buffer), cmocka_unit_test(test_lines_long),
-		cmocka_unit_test(test_lines_files),  cmocka_unit_test(test_json),
-		cmocka_unit_test(test_utf8),	     cmocka_unit_test(test_text),
-		cmocka_unit_test(test_hostlist),     cmocka_unit_test(test_sha256),
+		cmocka_unit_test(test_whole_files), cmocka_unit_test(test_program),
+		cmocka_unit_test(test_err),	    cmocka_unit_test(test_phrase),
+		cmocka_unit_test(test_code),	    cmocka_unit_test(test_strbuf),
+		cmocka_unit_test(test_strbuf_int),  cmocka_unit_test(test_lines_buffer),
+		cmocka_unit_test(test_lines_long),  cmocka_unit_test(test_lines_files),
+		cmocka_unit_test(test_json),	    cmocka_unit_test(test_utf8),
+		cmocka_unit_test(test_text),	    cmocka_unit_test(test_hostlist),
+		cmocka_unit_test(test_sha256),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);

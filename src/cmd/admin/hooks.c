@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fdio.h"
 #include "base/table.h"
 #include "cmd/lib/commands.h"
 #include "cmd/lib/show.h"
@@ -117,19 +118,13 @@ static const struct option test_options[] = {
 
 static int hook_file_read(const char *path, struct strbuf *out, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	char buf[16384];
-	ssize_t n = -1;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc = fd < 0 ? -errno : fd_read(fd, SOURCE_MOST, out);
 
-	while (fd >= 0 && (n = read(fd, buf, sizeof buf)) > 0 && out->n <= SOURCE_MOST)
-		strbuf_add(out, buf, (size_t)n);
-	if (n < 0)
-		err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if (fd >= 0)
 		close(fd);
-	if (n >= 0 && out->n > SOURCE_MOST)
-		n = err_set(err, -EFBIG, "%s: it has more than the %d KiB that are allowed", path, SOURCE_MOST >> 10);
-	return n < 0 ? -EIO : 0;
+	if (rc == -EFBIG)
+		return err_set(err, rc, "%s: it has more than the %d KiB that are allowed", path, SOURCE_MOST >> 10);
+	return rc < 0 ? err_set(err, rc, "%s: %s", path, strerror(-rc)) : 0;
 }
 
 static int job_read(const char *path, json_t *body, struct err *err)

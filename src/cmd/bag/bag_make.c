@@ -17,23 +17,18 @@
 #include "bag/bagfile.h"
 #include "bag/expand.h"
 #include "bag/journal.h"
+#include "base/fdio.h"
 #include "base/map.h"
 #include "cmd/lib/commands.h"
 
 static int bag_file_read(const char *path, struct strbuf *ret, struct err *err)
 {
-	int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC), rc = 0;
-	static char buffer[1 << 16];
-	ssize_t n;
+	int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC), rc;
 
-	if (fd < 0)
-		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	while ((n = read(fd, buffer, sizeof buffer)) > 0 || (n < 0 && errno == EINTR))
-		strbuf_add(ret, buffer, n > 0 ? (size_t)n : 0);
-	if (n < 0)
-		rc = err_set(err, -errno, "%s: %s", path, strerror(errno));
-	close(fd);
-	return rc;
+	rc = fd < 0 ? -errno : fd_read(fd, SIZE_MAX, ret);
+	if (fd >= 0)
+		close(fd);
+	return rc < 0 ? err_set(err, rc, "%s: %s", path, strerror(-rc)) : 0;
 }
 
 /* Returns true if the requirements have placeholders: each task has its own files. */

@@ -11,7 +11,6 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "bag/bagfile.h"
@@ -20,6 +19,7 @@
 #include "bag/own.h"
 #include "bag/workdir.h"
 #include "bag/worker.h"
+#include "base/ticks.h"
 #include "base/unixsock.h"
 #include "cmd/bag/bag.h"
 #include "cmd/lib/commands.h"
@@ -111,14 +111,6 @@ static int worker_fork(const struct command *c, int fd, struct worker_offer *off
 	return WIFEXITED(status) ? WEXITSTATUS(status) : CODE_CUT;
 }
 
-static int64_t clock_now(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (int64_t)t.tv_sec;
-}
-
 /* Connects to the broker again. -ECONNREFUSED: the machine where it was answers that nothing
  * listens there; what other addresses answer proves nothing, they may be those of other
  * machines. */
@@ -139,7 +131,7 @@ static int link_again(struct credential *where, pid_t *ret_pid, struct err *err)
 static int worker_remote(const struct command *c, struct credential *where, struct worker_offer *offer,
 			 int64_t patience)
 {
-	int64_t last = clock_now(CLOCK_MONOTONIC), end = offer->seconds < 0 ? -1 : last + offer->seconds;
+	int64_t last = clock_seconds(CLOCK_MONOTONIC), end = offer->seconds < 0 ? -1 : last + offer->seconds;
 	int64_t heard = last; /* when it was last connected, or not refused */
 	struct err err;
 	bool joined = false;
@@ -157,7 +149,7 @@ static int worker_remote(const struct command *c, struct credential *where, stru
 			offer->credential = where->secret;
 			if (end >= 0) /* it may have reconnected */
 				offer->seconds =
-					end > clock_now(CLOCK_MONOTONIC) ? end - clock_now(CLOCK_MONOTONIC) : 0;
+					end > clock_seconds(CLOCK_MONOTONIC) ? end - clock_seconds(CLOCK_MONOTONIC) : 0;
 			int code = worker_fork(c, fd, offer);
 			own_kill(pid);
 			/* reap what tasks left and clean() killed */
@@ -170,16 +162,16 @@ static int worker_remote(const struct command *c, struct credential *where, stru
 					c,
 					"the broker refuses this worker: its credential is unknown or was used, or it has another version of Shunt");
 			snprintf(where->secret, sizeof where->secret, "%s", offer->session);
-			last = clock_now(CLOCK_MONOTONIC);
+			last = clock_seconds(CLOCK_MONOTONIC);
 			joined = true;
 		}
 		if (fd != -ECONNREFUSED)
-			heard = clock_now(CLOCK_MONOTONIC);
-		if (terminated || (end >= 0 && clock_now(CLOCK_MONOTONIC) >= end))
+			heard = clock_seconds(CLOCK_MONOTONIC);
+		if (terminated || (end >= 0 && clock_seconds(CLOCK_MONOTONIC) >= end))
 			return EXIT_OK;
-		if (clock_now(CLOCK_MONOTONIC) - last >= patience)
+		if (clock_seconds(CLOCK_MONOTONIC) - last >= patience)
 			return command_fail(c, "the connection to the broker ended, and it did not come back");
-		if (fd == -ECONNREFUSED && clock_now(CLOCK_MONOTONIC) - heard >= patience / REFUSED_PART)
+		if (fd == -ECONNREFUSED && clock_seconds(CLOCK_MONOTONIC) - heard >= patience / REFUSED_PART)
 			return command_fail(c, "the broker has ended: its host refuses connections");
 	}
 }
@@ -273,7 +265,7 @@ static int worker(const struct command *c, const void *arguments, const struct o
 	struct err err;
 
 	if (a->end > 0) {
-		int64_t left = a->end - clock_now(CLOCK_REALTIME);
+		int64_t left = a->end - clock_seconds(CLOCK_REALTIME);
 		offer.seconds = left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : left;
 	}
 	if (!a->socket == !a->credential)

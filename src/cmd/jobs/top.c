@@ -11,9 +11,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/text.h"
+#include "base/ticks.h"
 #include "cmd/lib/object.h"
 #include "cmd/lib/query.h"
 
@@ -40,14 +40,6 @@ static volatile sig_atomic_t stopped;
 static void stop(int signal)
 {
 	stopped = 1;
-}
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
 static int lines_of(const struct top *t)
@@ -302,16 +294,16 @@ static void loop(struct top *t)
 	int64_t next = 0;
 
 	while (!stopped) {
-		int64_t before = now_ms();
+		int64_t before = clock_ms(CLOCK_MONOTONIC);
 		if (before >= next) {
 			mark_keep(t);
 			top_read(t);
 			mark_find(t);
-			int64_t took = now_ms() - before;
-			next = now_ms() + (took * SHARE > TICK_MS ? took * SHARE : TICK_MS);
+			int64_t took = clock_ms(CLOCK_MONOTONIC) - before;
+			next = clock_ms(CLOCK_MONOTONIC) + (took * SHARE > TICK_MS ? took * SHARE : TICK_MS);
 		}
 		top_draw(t);
-		int64_t wait = next - now_ms();
+		int64_t wait = next - clock_ms(CLOCK_MONOTONIC);
 		timeout(wait > 0 ? (int)wait : 0);
 		int key = getch();
 		/* Show a change made here at once. */

@@ -3,6 +3,7 @@
  * relays between them until they have ended. An Open MPI program needs neither mpirun nor ssh.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/fdio.h"
 #include "cmd/launch/launch.h"
 #include "cmd/lib/commands.h"
 #include "cmd/lib/program.h"
@@ -54,20 +56,17 @@ static const char *name_make(struct arena *a)
 
 static int send_file_read(const char *path, struct layout *l, struct err *err)
 {
-	FILE *in = fopen(path, "re");
+	int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
 	struct strbuf text = {0};
-	char piece[65536];
-	int rc = 0;
 
-	if (!in)
+	if (fd < 0)
 		return err_set(err, -errno, "--send: %.300s: %s", path, strerror(errno));
-	for (size_t n; text.n <= SEND_MAX && (n = fread(piece, 1, sizeof piece, in)) > 0;)
-		strbuf_add(&text, piece, n);
-	if (ferror(in))
-		rc = err_set(err, -EIO, "--send: %.300s can't be read", path);
-	else if (text.n > SEND_MAX)
-		rc = err_set(err, -EFBIG, "--send: %.300s has more than 64 MiB", path);
-	fclose(in);
+	rc = fd_read(fd, SEND_MAX, &text);
+	close(fd);
+	if (rc == -EFBIG)
+		err_set(err, rc, "--send: %.300s has more than 64 MiB", path);
+	else if (rc < 0)
+		err_set(err, rc, "--send: %.300s can't be read", path);
 	if (rc == 0) {
 		l->file = path;
 		l->text = memcpy(arena_alloc(l->arena, text.n + 1), strbuf_text(&text), text.n);

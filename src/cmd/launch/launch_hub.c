@@ -12,9 +12,9 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/ticks.h"
 #include "cmd/launch/launch.h"
 #include "cmd/launch/launch_peer.h"
 #include "pmix/cable.h"
@@ -44,14 +44,6 @@ struct hub {
 	int64_t seconds;
 };
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static const char *node_of(const struct hub *h, uint32_t rank)
 {
 	return h->l->node.v[h->l->rank[rank].node];
@@ -64,7 +56,7 @@ static void hub_end(struct hub *h, int code, int signal)
 		return;
 	h->ending = true;
 	h->code = code;
-	h->give_up_at = now_ms() + STOP_SECONDS * 1000 + GIVE_UP_MS;
+	h->give_up_at = clock_ms(CLOCK_MONOTONIC) + STOP_SECONDS * 1000 + GIVE_UP_MS;
 	for (size_t i = 0; i < h->peer.n; i++)
 		if (!h->peer.v[i].closed)
 			cable_pack(&h->peer.v[i].cable, NULL, 0, "{s:s,s:i}", "t", "stop", "signal", signal);
@@ -360,7 +352,7 @@ static int signals_open(const sigset_t *passed, sigset_t *before)
 
 static void times_check(struct hub *h)
 {
-	int64_t now = now_ms();
+	int64_t now = clock_ms(CLOCK_MONOTONIC);
 
 	if (h->timeout_at && now >= h->timeout_at && !h->ending) {
 		output_note(h->output, "the program was ended after %lld s (--timeout)", (long long)h->seconds);
@@ -379,7 +371,7 @@ static void times_check(struct hub *h)
 
 static int wait_ms(const struct hub *h)
 {
-	int64_t at = h->ending ? h->give_up_at : h->timeout_at, left = at - now_ms();
+	int64_t at = h->ending ? h->give_up_at : h->timeout_at, left = at - clock_ms(CLOCK_MONOTONIC);
 
 	return !at ? -1 : left < 0 ? 0 : left > 1000000 ? 1000000 : (int)left;
 }
@@ -463,7 +455,7 @@ int hub_run(const struct layout *l, const struct launch_arguments *a, struct lau
 		return EXIT_USAGE;
 	}
 	if (a->timeout > 0)
-		h.timeout_at = now_ms() + a->timeout * 1000;
+		h.timeout_at = clock_ms(CLOCK_MONOTONIC) + a->timeout * 1000;
 	h.signals = signals_open(&h.passed, &before);
 	peers_start(&h, &before);
 	struct pollfd *polls = mem_alloc((h.peer.n + 4) * sizeof *polls);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fdio.h"
 #include "base/text.h"
 #include "base/utf8.h"
 
@@ -22,25 +23,11 @@ struct screen {
 
 static struct screen screens[] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
 
-static int bytes_write(int fd, const char *data, size_t n)
-{
-	while (n > 0) {
-		ssize_t k = write(fd, data, n);
-		if (k < 0 && errno == EINTR)
-			continue;
-		if (k < 0)
-			return -errno;
-		data += k;
-		n -= (size_t)k;
-	}
-	return 0;
-}
-
 static int clean_write(struct screen *s, const char *data, size_t n)
 {
 	strbuf_clear(&s->out);
 	text_clean(&s->out, data, n, TEXT_LINES);
-	return bytes_write(s->fd, s->out.text, s->out.n);
+	return fd_write(s->fd, s->out.text, s->out.n);
 }
 
 /* A callback of fopencookie(): returns 0 on failure, with errno set. */
@@ -61,7 +48,7 @@ static ssize_t screen_write(void *cookie, const char *data, size_t n)
 	n -= s->nbegun;
 	memcpy(s->begun, data + n, s->nbegun);
 	if (text_is_clean(data, n, TEXT_LINES))
-		rc = bytes_write(s->fd, data, n);
+		rc = fd_write(s->fd, data, n);
 	else
 		rc = clean_write(s, data, n);
 	errno = -rc;
@@ -86,7 +73,7 @@ int screen_raw(FILE *out, const char *data, size_t n)
 {
 	if (fflush(out) != 0)
 		return -errno;
-	return bytes_write(out == stderr ? STDERR_FILENO : STDOUT_FILENO, data, n);
+	return fd_write(out == stderr ? STDERR_FILENO : STDOUT_FILENO, data, n);
 }
 
 void screen_style(FILE *out, const char *fmt, ...)

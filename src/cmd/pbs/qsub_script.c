@@ -9,25 +9,18 @@
 #include <unistd.h>
 
 #include "base/base64.h"
+#include "base/fdio.h"
 #include "base/text.h"
 #include "cmd/pbs/qsub.h"
 
 static int text_read(int fd, struct strbuf *text, const char *label, struct err *err)
 {
-	char piece[65536];
-	ssize_t n;
+	int rc = fd_read(fd, SCRIPT_MAX, text);
 
-	while ((n = read(fd, piece, sizeof piece)) != 0) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_set(err, -errno, "%s: %s", label, strerror(errno));
-		strbuf_add(text, piece, (size_t)n);
-		if (text->n > SCRIPT_MAX)
-			return err_set(err, -EFBIG, "%s: a script may have %d MiB; keep data in files of their own",
-				       label, SCRIPT_MAX >> 20);
-	}
-	return 0;
+	if (rc == -EFBIG)
+		return err_set(err, rc, "%s: a script may have %d MiB; keep data in files of their own", label,
+			       SCRIPT_MAX >> 20);
+	return rc < 0 ? err_set(err, rc, "%s: %s", label, strerror(-rc)) : 0;
 }
 
 /* Rejects binaries. */

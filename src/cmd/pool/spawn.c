@@ -4,6 +4,7 @@
  * input, output and signals.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "bag/graph.h"
+#include "base/fdio.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cmd/lib/commands.h"
@@ -96,23 +98,12 @@ static int signals_catch(void)
 
 /* ---- frames from the daemon ---- */
 
-static void all_write(int fd, const char *data, size_t n)
-{
-	while (n) {
-		ssize_t done = write(fd, data, n);
-		if (done < 0 && errno != EINTR)
-			return; /* nobody reads it: tasks continue, their exit codes count */
-		data += done > 0 ? done : 0;
-		n -= done > 0 ? (size_t)done : 0;
-	}
-}
-
 static void output_show(struct spawn *s, int64_t task, int fd, const char *data, size_t n)
 {
 	struct strbuf out = {0};
 
 	if (!s->a->label) {
-		all_write(fd, data, n);
+		fd_write(fd, data, n);
 		return;
 	}
 	for (const char *end = data + n; data < end;) {
@@ -124,7 +115,7 @@ static void output_show(struct spawn *s, int64_t task, int fd, const char *data,
 		s->midline[fd] = !line;
 		data = next;
 	}
-	all_write(fd, strbuf_text(&out), out.n);
+	fd_write(fd, strbuf_text(&out), out.n);
 	strbuf_fini(&out);
 }
 
@@ -140,7 +131,7 @@ static void result_count(struct spawn *s, int64_t task, int code)
 	}
 	for (int fd = 1; fd <= 2; fd++)
 		if (s->midline[fd]) {
-			all_write(fd, "\n", 1);
+			fd_write(fd, "\n", 1);
 			s->midline[fd] = false;
 		}
 	if (code && (s->failed < 0 || task < s->failed)) {
@@ -354,15 +345,12 @@ static int serve(struct spawn *s)
 
 static int graph_read(struct spawn *s, struct strbuf *text, struct err *err)
 {
-	char part[65536];
-	FILE *f = fopen(s->a->graph, "re");
-	int rc;
+	int fd = open(s->a->graph, O_RDONLY | O_CLOEXEC), rc = fd < 0 ? -errno : fd_read(fd, SIZE_MAX, text);
 
-	if (!f)
-		return err_set(err, -errno, "%s: %s", s->a->graph, strerror(errno));
-	for (size_t n; (n = fread(part, 1, sizeof part, f)) > 0;)
-		strbuf_add(text, part, n);
-	fclose(f);
+	if (fd >= 0)
+		close(fd);
+	if (rc < 0)
+		return err_set(err, rc, "%s: %s", s->a->graph, strerror(-rc));
 	rc = graph_parse(strbuf_text(text), text->n, &s->graph, err);
 	if (rc == 0 && !s->graph.n)
 		rc = err_set(err, -EINVAL, "no command is in it");

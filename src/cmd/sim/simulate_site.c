@@ -6,10 +6,13 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
+#include "base/fdio.h"
 #include "client/qmgr.h"
 #include "sched/policy.h"
 #include "server/settings/conf.h"
@@ -231,22 +234,17 @@ int simulate_site_parse(const char *path, const char *text, size_t n, struct sim
 
 static int site_file_read(const char *path, struct simulate_site *s, struct err *err)
 {
-	FILE *in = fopen(path, "re");
-	char buf[65536];
+	int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
 	struct strbuf text = {0};
-	size_t n;
-	int rc = 0;
 
-	if (!in)
+	if (fd < 0)
 		return err_set(err, -errno, "%.200s: %s", path, strerror(errno));
-	while (rc == 0 && (n = fread(buf, 1, sizeof buf, in)) > 0) {
-		strbuf_add(&text, buf, n);
-		if (text.n > TEXT_MAX)
-			rc = err_set(err, -EINVAL, "%.200s: is too large for a configuration", path);
-	}
-	if (rc == 0 && ferror(in))
-		rc = err_set(err, -EIO, "%.200s: can't be read", path);
-	fclose(in);
+	rc = fd_read(fd, TEXT_MAX, &text);
+	close(fd);
+	if (rc == -EFBIG)
+		rc = err_set(err, -EINVAL, "%.200s: is too large for a configuration", path);
+	else if (rc < 0)
+		err_set(err, rc, "%.200s: can't be read", path);
 	if (rc == 0)
 		rc = simulate_site_parse(path, strbuf_text(&text), text.n, s, err);
 	strbuf_fini(&text);

@@ -5,18 +5,11 @@
 
 #include <stdlib.h>
 
+#include "base/ticks.h"
 #include "server/base/log.h"
 #include "server/server.h"
 
 #define SKEW_MIN 2 /* clock difference, in seconds, that is logged */
-
-int64_t clock_us(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return ts.tv_sec * INT64_C(1000000) + ts.tv_nsec / 1000;
-}
 
 int64_t clock_until(const struct server *s, int64_t began, int64_t until)
 {

@@ -5,7 +5,6 @@
 #define SERVER_CLOCK_H
 
 #include <stdint.h>
-#include <time.h>
 
 struct server;
 
@@ -15,7 +14,6 @@ struct clock {
 	int64_t boot_us;     /* monotonic clock at now_us */
 };
 
-int64_t clock_us(clockid_t id); /* reads one of the machine's clocks */
 void clock_read(struct server *s);
 /* Returns the end of a wait from `began` to `until` (0: none). Both were read from the clock of
  * the server that led then. If that clock was ahead of ours and the wait would begin in the

@@ -4,8 +4,8 @@
 #include "server/base/turn.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/ticks.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/stats.h"

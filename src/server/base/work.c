@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
+#include "base/ticks.h"
 #include "base/vec.h"
 #include "server/base/clock.h"
 #include "server/base/turn.h"
@@ -18,14 +18,6 @@
 #define QUANTUM_US 1000 /* time for one work before the next */
 #define PATIENCE_US (20 * INT64_C(1000000))
 
-static int64_t monotonic_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
-
 void work_add(struct server *s, struct work *w, const struct work_kind *kind)
 {
 	w->kind = kind;
@@ -36,14 +28,14 @@ void work_add(struct server *s, struct work *w, const struct work_kind *kind)
 /* Runs one work for a quantum. Returns true if it has more to do. */
 static bool quantum(struct server *s, struct work *w, int64_t end, int64_t *steps)
 {
-	int64_t begin = monotonic_us(), now = begin;
+	int64_t begin = clock_us(CLOCK_MONOTONIC), now = begin;
 
 	w->continued_us = s->clock->boot_us;
 	w->waits = w->sleeps = false;
 	do {
 		if (!w->kind->step(s, w))
 			return false;
-		now = monotonic_us();
+		now = clock_us(CLOCK_MONOTONIC);
 	} while (!w->waits && !w->sleeps && now < end && now - begin < QUANTUM_US && --*steps > 0);
 	w->kind->pause(s, w);
 	return true;
@@ -64,7 +56,8 @@ bool works_ready(const struct server *s)
 
 void works_turn(struct server *s)
 {
-	int64_t end = monotonic_us() + SLICE_US, steps = s->slices->slice_steps ? s->slices->slice_steps : INT64_MAX;
+	int64_t end = clock_us(CLOCK_MONOTONIC) + SLICE_US,
+		steps = s->slices->slice_steps ? s->slices->slice_steps : INT64_MAX;
 
 	if (s->turn->terminating) {
 		works_stop(s, "the server is shutting down");
@@ -72,7 +65,7 @@ void works_turn(struct server *s)
 	}
 	if (s->turn->trouble)
 		works_wait(s);
-	for (size_t idle = 0; idle < s->slices->works.n && steps > 0 && monotonic_us() < end;) {
+	for (size_t idle = 0; idle < s->slices->works.n && steps > 0 && clock_us(CLOCK_MONOTONIC) < end;) {
 		struct work *w = s->slices->works.v[0];
 		bool able = goes_on(s, w), more;
 		vec_remove(&s->slices->works, 0);

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fdio.h"
 #include "base/text.h"
 #include "base/timetext.h"
 #include "base/vec.h"
@@ -233,21 +234,14 @@ static void carrier_late(uv_timer_t *timer)
 /* Returns a descriptor of the mail in memory, positioned at its beginning; or -errno. */
 static int letter_file(const struct letter *l)
 {
-	int fd = memfd_create("mail", MFD_CLOEXEC);
-	size_t done = 0;
+	int fd = memfd_create("mail", MFD_CLOEXEC), rc = fd < 0 ? -errno : fd_write(fd, l->text.text, l->text.n);
 
-	while (fd >= 0 && done < l->text.n) {
-		ssize_t n = write(fd, l->text.text + done, l->text.n - done);
-		if (n < 0) {
-			int rc = -errno;
-			close(fd);
-			return rc;
-		}
-		done += (size_t)n;
-	}
-	if (fd >= 0)
-		lseek(fd, 0, SEEK_SET);
-	return fd < 0 ? -errno : fd;
+	if (rc < 0 && fd >= 0)
+		close(fd);
+	if (rc < 0)
+		return rc;
+	lseek(fd, 0, SEEK_SET);
+	return fd;
 }
 
 static int letter_spawn(const struct letter *l, pid_t *ret)

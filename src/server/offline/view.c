@@ -2,6 +2,8 @@
  * view.c - see view.h.
  */
 #include "server/offline/view.h"
+#include "base/fdio.h"
+#include "base/ticks.h"
 #include "server/api/books/api_quota.h"
 
 #include <endian.h>
@@ -13,7 +15,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -295,12 +296,8 @@ static int file_replace(const char *path, mode_t mode, uid_t uid, const struct s
 		return -errno;
 	if (uid != (uid_t)-1)
 		rc = acl_allow(fd, uid);
-	for (size_t at = 0; at < text->n && rc == 0;) {
-		ssize_t n = write(fd, text->text + at, text->n - at);
-		if (n < 0 && errno != EINTR)
-			rc = -errno;
-		at += n > 0 ? (size_t)n : 0;
-	}
+	if (rc == 0)
+		rc = fd_write(fd, text->text, text->n);
 	close(fd);
 	if (rc == 0 && rename(fresh, path) < 0)
 		rc = -errno;

@@ -13,12 +13,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/json.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/ticks.h"
 #include "base/timetext.h"
 #include "base/vec.h"
 #include "core/cluster.h"
@@ -77,14 +77,6 @@ static const struct field placed_fields[] = {
 	{0},
 };
 const struct schema placed_answer = {.fields = placed_fields};
-
-static int64_t monotonic_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
 
 static bool in_queue(const struct server *s, uint32_t id)
 {
@@ -207,10 +199,10 @@ static void run_begin(struct server *s, struct placing *w, const struct wish *x)
 /* Runs a step of the forecast; returns true if it is complete. */
 static bool run_step(struct placing *w)
 {
-	int64_t began = monotonic_us();
+	int64_t began = clock_us(CLOCK_MONOTONIC);
 	bool done = forecast_run(w->run, 1, told, w);
 
-	w->spent_us += monotonic_us() - began;
+	w->spent_us += clock_us(CLOCK_MONOTONIC) - began;
 	if (!done && ++w->cycles < CYCLES && w->spent_us < BUDGET_US)
 		return false;
 	w->complete[w->at] = done;

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/codec.h"
 #include "base/json.h"
@@ -18,6 +17,7 @@
 #include "base/names.h"
 #include "base/phrase.h"
 #include "base/strbuf.h"
+#include "base/ticks.h"
 #include "base/timetext.h"
 #include "core/cluster.h"
 #include "net/http.h"
@@ -62,14 +62,6 @@ struct whatif_work {
 	int64_t spent_us;
 	size_t cycles;
 };
-
-static int64_t monotonic_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
 
 /* The answer. */
 struct subject {
@@ -243,7 +235,7 @@ static void begin(struct server *s, struct whatif_work *w)
 static bool whatif_step(struct server *s, struct work *work)
 {
 	struct whatif_work *w = (struct whatif_work *)work;
-	int64_t began = monotonic_us();
+	int64_t began = clock_us(CLOCK_MONOTONIC);
 
 	if (s->slices->asking && s->slices->asking != w) {
 		work->waits = true;
@@ -262,7 +254,7 @@ static bool whatif_step(struct server *s, struct work *work)
 		return true;
 	}
 	forecast_whatif(w->forecast, s->world->scratch, 1, &w->known, w->nodes);
-	w->spent_us += monotonic_us() - began;
+	w->spent_us += clock_us(CLOCK_MONOTONIC) - began;
 	if (w->known.open && ++w->cycles < CYCLES && w->spent_us < BUDGET_US)
 		return true;
 	answer(s, w);

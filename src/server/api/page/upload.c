@@ -15,6 +15,7 @@
 
 #include "base/codec.h"
 #include "base/err.h"
+#include "base/fdio.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/tar.h"
@@ -75,13 +76,8 @@ static void write_all(uv_work_t *work)
 {
 	struct upload *u = work->data;
 
-	for (size_t at = 0; u->rc == 0 && at < u->n;) {
-		ssize_t n = write(u->fd, u->data + at, u->n - at);
-		if (n > 0)
-			at += (size_t)n;
-		else if (n == 0 || errno != EINTR)
-			u->rc = n == 0 ? -EIO : -errno;
-	}
+	if (u->rc == 0)
+		u->rc = fd_write(u->fd, u->data, u->n);
 	if (u->rc == 0 && fsync(u->fd) < 0)
 		u->rc = -errno;
 	if (u->rc < 0) {

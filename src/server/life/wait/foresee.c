@@ -16,12 +16,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 #include <uv.h>
 
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/ticks.h"
 #include "base/vec.h"
 #include "core/cluster.h"
 #include "core/depend.h"
@@ -82,14 +82,6 @@ struct foresight {
 	/* starts a process after an answer was sent; `data` is NULL before the first use */
 	uv_timer_t later;
 };
-
-static int64_t monotonic_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
-}
 
 /* ---- a growing forecast ---- */
 
@@ -240,7 +232,7 @@ static void finish(struct foresight *f, int64_t now)
 static void foresee_slice(struct server *s, struct foresight *f)
 {
 	struct outlook *o = s->outlook;
-	int64_t begin = monotonic_us();
+	int64_t begin = clock_us(CLOCK_MONOTONIC);
 	bool done = false;
 
 	if (!f->run) {
@@ -254,9 +246,9 @@ static void foresee_slice(struct server *s, struct foresight *f)
 		coming_begin(s, &f->whole);
 		f->spent_us = 0;
 	}
-	while (!done && monotonic_us() - begin < SLICE_US)
+	while (!done && clock_us(CLOCK_MONOTONIC) - begin < SLICE_US)
 		done = forecast_run(f->run, SLICE_CYCLES, foresee_one, s);
-	f->spent_us += monotonic_us() - begin;
+	f->spent_us += clock_us(CLOCK_MONOTONIC) - begin;
 	if (done || s->clock->now - o->whole.made > STALE)
 		coming_show(&f->whole, &o->whole, &o->pieces);
 	if (done || s->clock->now - f->whole.starts.made > ABANDON)

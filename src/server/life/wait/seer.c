@@ -21,12 +21,13 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 #include <uv.h>
 
+#include "base/fdio.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/ticks.h"
 #include "core/job.h"
 #include "sched/forecast.h"
 #include "server/base/clock.h"
@@ -63,14 +64,8 @@ struct sender {
 
 static void flush(struct sender *x)
 {
-	size_t done = 0;
-
-	while (done < x->out.n) {
-		ssize_t n = write(x->fd, x->out.text + done, x->out.n - done);
-		if (n < 0 && errno != EINTR)
-			_exit(1); /* the server does not read any more */
-		done += n > 0 ? (size_t)n : 0;
-	}
+	if (fd_write(x->fd, x->out.text, x->out.n) < 0)
+		_exit(1); /* the server does not read any more */
 	x->out.n = 0;
 }
 

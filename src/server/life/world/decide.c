@@ -1,7 +1,7 @@
 /* decide.c - runs the scheduler and settles the consequences. */
 #include <stdint.h>
-#include <time.h>
 
+#include "base/ticks.h"
 #include "rules/attr.h"
 #include "sched/sched.h"
 #include "server/base/clock.h"
