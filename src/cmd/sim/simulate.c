@@ -174,10 +174,7 @@ static int workload_get(struct simulation *s, const struct operands *operands, s
 			workload_flatten(s->workload);
 		return rc;
 	}
-	rc = workload_generate(a, &s->workload, err);
-	if (rc == 0 && a->save)
-		rc = file_write(a->save, workload_save, s->workload, err);
-	return rc;
+	return workload_generate(a, &s->workload, err);
 }
 
 /* Selects the named machine, else the workload's, else a pool as large as the trace's. */
@@ -205,7 +202,7 @@ static int machine_get(struct simulation *s, struct err *err)
 	return rc < 0 && s->a->machine ? err_prefix(err, rc, "--machine") : rc;
 }
 
-/* Applies --load and --walltimes. */
+/* Applies --load and --walltimes; --save keeps the result. */
 static int workload_alter(struct simulation *s, struct err *err)
 {
 	double load = workload_load(s->workload, s->procs);
@@ -216,7 +213,7 @@ static int workload_alter(struct simulation *s, struct err *err)
 		workload_stretch(s->workload, load / ((double)s->a->load / 100));
 	if (strcmp(s->a->walltimes, "round") == 0)
 		workload_round(s->workload, (uint64_t)s->a->seed);
-	return 0;
+	return s->a->save ? file_write(s->a->save, workload_save, s->workload, err) : 0;
 }
 
 static void policies_add(struct simulation *s, const struct policy *p)
