@@ -221,7 +221,7 @@ static int allocations(const struct command *c, const void *arguments, const str
 }
 
 static const struct option options[] = {
-	{"json", OPTION_FLAG, offsetof(struct arguments, json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct arguments, json), NULL, "print JSON"),
 	{0},
 };
 static const char *const examples[] = {

@@ -21,9 +21,9 @@ struct relay_arguments {
 
 #define AT(field) offsetof(struct relay_arguments, field)
 static const struct option relay_options[] = {
-	{"output", OPTION_FILE, AT(output), "FILE", NULL, NULL, 0, 0,
-	 "write the credential for the worker to FILE; otherwise to CREDENTIAL.relay", 'o'},
-	{"port", OPTION_NUMBER, AT(port), "N", "0", NULL, 0, 65535, "listen on TCP port N; 0: on a free one", 0},
+	OPTION(FILE, 'o', "output", output, "FILE",
+	       "write the credential for the worker to FILE; otherwise to CREDENTIAL.relay"),
+	OPTION(NUMBER, 0, "port", port, "N", "listen on TCP port N; 0: on a free one", .initial = "0", .max = 65535),
 	{0},
 };
 

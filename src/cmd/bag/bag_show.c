@@ -106,7 +106,7 @@ static int status(const struct command *c, const void *arguments, const struct o
 }
 
 static const struct option status_options[] = {
-	{"json", OPTION_FLAG, offsetof(struct status_arguments, json), NULL, NULL, NULL, 0, 0, "print JSON", 0},
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct status_arguments, json), NULL, "print JSON"),
 	{0},
 };
 static const char *const status_examples[] = {"shunt bag status", "All bags in the current directory.", NULL};
@@ -250,14 +250,11 @@ static int results(const struct command *c, const void *arguments, const struct 
 
 #define AT(field) offsetof(struct results_arguments, field)
 static const struct option results_options[] = {
-	{"failed", OPTION_FLAG, AT(failed), NULL, NULL, NULL, 0, 0, "only tasks that failed, with their error output",
-	 0},
-	{"output", OPTION_FLAG, AT(output), NULL, NULL, NULL, 0, 0,
-	 "print the outputs of tasks that succeeded, in the order of tasks", 'o'},
-	{"files", OPTION_DIR, AT(files), "DIR", NULL, NULL, 0, 0,
-	 "write outputs to the files DIR/TASK.out and DIR/TASK.err", 0},
-	{"json", OPTION_FLAG, AT(json), NULL, NULL, NULL, 0, 0, "print a JSON object per line", 0},
-	{"task", OPTION_NUMBER, AT(task), "N", NULL, NULL, 1, UINT32_MAX, "only task N", 't'},
+	FLAG(0, "failed", failed, "only tasks that failed, with their error output"),
+	FLAG('o', "output", output, "print the outputs of tasks that succeeded, in the order of tasks"),
+	OPTION(DIR, 0, "files", files, "DIR", "write outputs to the files DIR/TASK.out and DIR/TASK.err"),
+	FLAG(0, "json", json, "print a JSON object per line"),
+	OPTION(NUMBER, 't', "task", task, "N", "only task N", .min = 1, .max = UINT32_MAX),
 	{0},
 };
 static const char *const results_examples[] = {
@@ -398,8 +395,7 @@ static int top(const struct command *c, const void *arguments, const struct oper
 }
 
 static const struct option top_options[] = {
-	{"once", OPTION_FLAG, offsetof(struct top_arguments, once), NULL, NULL, NULL, 0, 0, "print once, as in a pipe",
-	 0},
+	OPTION_ROW(FLAG, 0, "once", offsetof(struct top_arguments, once), NULL, "print once, as in a pipe"),
 	{0},
 };
 static const char *const top_examples[] = {"shunt bag top tasks.txt", "Watch the workers of a running bag.", NULL};

@@ -38,24 +38,25 @@ struct worker_arguments {
 
 #define WORKER_AT(field) offsetof(struct worker_arguments, field)
 static const struct option worker_options[] = {
-	{"credential", OPTION_FILE, WORKER_AT(credential), "FILE", NULL, NULL, 0, 0,
-	 "join a broker on another host with a credential that it wrote (see 'shunt bag run --invite'); - is standard input",
-	 0},
-	{"number", OPTION_NUMBER, WORKER_AT(number), "N", "0", NULL, 0, 1000000,
-	 "use the credential's secret N, counted from 0, if it has several", 0},
-	{"socket", OPTION_FILE, WORKER_AT(socket), "PATH", NULL, NULL, 0, 0, "the broker's socket, on its own host", 0},
-	{"name", OPTION_TEXT, WORKER_AT(name), "NAME", NULL, NULL, 0, 0,
-	 "what the broker calls this worker; otherwise the host's name and a number", 0},
-	{"milli-cpus", OPTION_NUMBER, WORKER_AT(cpus), "N", NULL, NULL, 1, 1000000000,
-	 "thousandths of CPUs; otherwise all that this process may use", 0},
-	{"gpus", OPTION_NUMBER, WORKER_AT(gpus), "N", "0", NULL, 0, 64, "GPUs.", 0},
-	{"memory", OPTION_NUMBER, WORKER_AT(memory), "N", NULL, NULL, 1, INT64_MAX / 4, "KiB of memory", 0},
-	{"seconds", OPTION_NUMBER, WORKER_AT(seconds), "N", NULL, NULL, 1, INT32_MAX, "end after N seconds", 0},
-	{"end", OPTION_NUMBER, WORKER_AT(end), "TIME", NULL, NULL, 1, INT64_MAX / 4,
-	 "end at TIME, in seconds since 1970", 0},
-	{"patience", OPTION_NUMBER, WORKER_AT(patience), "N", "600", NULL, 0, RETURN_SECONDS,
-	 "if the connection breaks, try to come back for N seconds; for a twentieth of that if the broker's host refuses connections",
-	 0},
+	OPTION_ROW(
+		FILE, 0, "credential", WORKER_AT(credential), "FILE",
+		"join a broker on another host with a credential that it wrote (see 'shunt bag run --invite'); - is standard input"),
+	OPTION_ROW(NUMBER, 0, "number", WORKER_AT(number), "N",
+		   "use the credential's secret N, counted from 0, if it has several", .initial = "0", .max = 1000000),
+	OPTION_ROW(FILE, 0, "socket", WORKER_AT(socket), "PATH", "the broker's socket, on its own host"),
+	OPTION_ROW(TEXT, 0, "name", WORKER_AT(name), "NAME",
+		   "what the broker calls this worker; otherwise the host's name and a number"),
+	OPTION_ROW(NUMBER, 0, "milli-cpus", WORKER_AT(cpus), "N",
+		   "thousandths of CPUs; otherwise all that this process may use", .min = 1, .max = 1000000000),
+	OPTION_ROW(NUMBER, 0, "gpus", WORKER_AT(gpus), "N", "GPUs.", .initial = "0", .max = 64),
+	OPTION_ROW(NUMBER, 0, "memory", WORKER_AT(memory), "N", "KiB of memory", .min = 1, .max = INT64_MAX / 4),
+	OPTION_ROW(NUMBER, 0, "seconds", WORKER_AT(seconds), "N", "end after N seconds", .min = 1, .max = INT32_MAX),
+	OPTION_ROW(NUMBER, 0, "end", WORKER_AT(end), "TIME", "end at TIME, in seconds since 1970", .min = 1,
+		   .max = INT64_MAX / 4),
+	OPTION_ROW(
+		NUMBER, 0, "patience", WORKER_AT(patience), "N",
+		"if the connection breaks, try to come back for N seconds; for a twentieth of that if the broker's host refuses connections",
+		.initial = "600", .max = RETURN_SECONDS),
 	{0},
 };
 
