@@ -23,33 +23,13 @@ struct down_arguments {
 
 #define AT(field) offsetof(struct down_arguments, field)
 #define WHEN                                                                                                           \
-	{"begin",                                                                                                      \
-	 OPTION_TEXT,                                                                                                  \
-	 AT(begin),                                                                                                    \
-	 "TIME",                                                                                                       \
-	 NULL,                                                                                                         \
-	 NULL,                                                                                                         \
-	 0,                                                                                                            \
-	 0,                                                                                                            \
-	 "begin at this time (2026-11-16 18:00, or +2h); jobs that would last longer are not started",                 \
-	 0},                                                                                                           \
-		{"until",                                                                                              \
-		 OPTION_TEXT,                                                                                          \
-		 AT(until),                                                                                            \
-		 "TIME",                                                                                               \
-		 NULL,                                                                                                 \
-		 NULL,                                                                                                 \
-		 0,                                                                                                    \
-		 0,                                                                                                    \
-		 "when the machine is expected to be back; expected starts of jobs follow from it",                    \
-		 0},                                                                                                   \
-		OPTION(FLAG, 0, "cancel", cancel, NULL, "call off a shutdown that was announced with --begin",         \
-		       .min = 0),                                                                                      \
+	OPTION(TEXT, 0, "begin", begin, "TIME",                                                                        \
+	       "begin at this time (2026-11-16 18:00, or +2h); jobs that would last longer are not started"),          \
+		OPTION(TEXT, 0, "until", until, "TIME",                                                                \
+		       "when the machine is expected to be back; expected starts of jobs follow from it"),             \
+		OPTION(FLAG, 0, "cancel", cancel, NULL, "call off a shutdown that was announced with --begin"),        \
 		FLAG(0, "force", force, "even if that breaks guaranteed deadlines"),                                   \
-	{                                                                                                              \
-		"system", OPTION_FLAG, AT(system), NULL, NULL, NULL, 0, 0,                                             \
-			"the system's server, even if you have one of your own", 0                                     \
-	}
+		FLAG(0, "system", system, "the system's server, even if you have one of your own")
 static const struct option down_options[] = {
 	FLAG(0, "kill", kill, "end running jobs first; otherwise they continue, and are known again after 'shunt up'"),
 	WHEN,

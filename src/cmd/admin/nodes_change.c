@@ -43,10 +43,8 @@ static int nodes_each(const struct command *c, char *const *word, int n, const c
 /* ---- offline, online ---- */
 
 #define FORCE(arguments)                                                                                               \
-	{                                                                                                              \
-		"force", OPTION_FLAG, offsetof(struct arguments, force), NULL, NULL, NULL, 0, 0,                       \
-			"even if that breaks guaranteed deadlines", 0                                                  \
-	}
+	OPTION_ROW(FLAG, 0, "force", offsetof(struct arguments, force), NULL,                                          \
+		   "even if that breaks guaranteed deadlines")
 
 struct offline_arguments {
 	const char *note;

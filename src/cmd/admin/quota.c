@@ -150,10 +150,7 @@ struct set_arguments {
 	const char *limit[QUOTA_TYPES], *end;
 };
 
-#define LIMIT(type, name, about)                                                                                       \
-	{                                                                                                              \
-		name, OPTION_TEXT, offsetof(struct set_arguments, limit[type]), "H:MM", NULL, NULL, 0, 0, about, 0     \
-	}
+#define LIMIT(type, name, about) OPTION_ROW(TEXT, 0, name, offsetof(struct set_arguments, limit[type]), "H:MM", about)
 static const struct option set_options[] = {
 	LIMIT(QUOTA_NORMAL, "normal", "hours and minutes a month for normal jobs"),
 	LIMIT(QUOTA_PRIORITY, "priority", "... for jobs with a deadline"),

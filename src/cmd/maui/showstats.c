@@ -90,11 +90,7 @@ struct arguments {
 };
 
 #define AT(field) offsetof(struct arguments, field)
-#define SINCE                                                                                                          \
-	{                                                                                                              \
-		"since", OPTION_TEXT, AT(since), "WHEN", "30d", NULL, 0, 0,                                            \
-			"Jobs that ended since then: 7d, 2026-11-01.", 's'                                             \
-	}
+#define SINCE OPTION(TEXT, 's', "since", since, "WHEN", "Jobs that ended since then: 7d, 2026-11-01.", .initial = "30d")
 static const struct option stats_options[] = {
 	FLAG('u', "users", users, "by user; also without an option"),
 	FLAG('g', "groups", groups, "by group"),

@@ -10,18 +10,9 @@
 
 #define AT(field) offsetof(struct job_arguments, field)
 /* A member of a job; the option has its name with '-' for '_'. */
-#define MEMBER(letter, name, value, words, about)                                                                      \
-	{                                                                                                              \
-		name, OPTION_MEMBER, AT(members), value, NULL, words, 0, 0, about, letter                              \
-	}
-#define TEXTS(letter, name, field, value, about)                                                                       \
-	{                                                                                                              \
-		name, OPTION_TEXTS, AT(field), value, NULL, NULL, 0, 0, about, letter                                  \
-	}
-#define WORD(letter, name, field, value, words, about)                                                                 \
-	{                                                                                                              \
-		name, OPTION_WORD, AT(field), value, NULL, words, 0, 0, about, letter                                  \
-	}
+#define MEMBER(letter, name, value, list, about) OPTION(MEMBER, letter, name, members, value, about, .words = list)
+#define TEXTS(letter, name, field, value, about) OPTION(TEXTS, letter, name, field, value, about)
+#define WORD(letter, name, field, value, list, about) OPTION(WORD, letter, name, field, value, about, .words = list)
 
 const char *jobspec_key(const char *option, char *ret, size_t size)
 {

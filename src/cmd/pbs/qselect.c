@@ -23,10 +23,7 @@ struct arguments {
 };
 
 #define AT(field) offsetof(struct arguments, field)
-#define MEMBER(letter, name, value, about)                                                                             \
-	{                                                                                                              \
-		name, OPTION_MEMBER, AT(members), value, NULL, NULL, 0, 0, about, letter                               \
-	}
+#define MEMBER(letter, name, value, about) OPTION(MEMBER, letter, name, members, value, about)
 static const struct option options[] = {
 	OPTION(TEXT, 'a', "at", at, "[OP]DATE", "execution time, as qsub -a has it: [[CC]YY]MMDDhhmm[.SS]"),
 	MEMBER('A', "account", "TEXT", "Account."),

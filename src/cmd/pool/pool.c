@@ -30,76 +30,32 @@ struct arguments {
 #define AT(field) offsetof(struct arguments, field)
 #define POLICIES "round-robin fi fim fi/p fim/p two-level ours"
 #define WORKING                                                                                                        \
-	OPTION(TEXT, 0, "listen", listen, "WHERE", "take links at this port or ADDRESS:PORT; 7724 if not given",       \
-	       .min = 0),                                                                                              \
+	OPTION(TEXT, 0, "listen", listen, "WHERE", "take links at this port or ADDRESS:PORT; 7724 if not given"),      \
 		OPTION(WORD, 0, "policy", policy, "NAME",                                                              \
-		       "place tasks of this machine by this policy; fim/p if not given", .words = POLICIES, .min = 0), \
+		       "place tasks of this machine by this policy; fim/p if not given", .words = POLICIES),           \
 		OPTION(TEXT, 0, "k1", k1, "K",                                                                         \
-		       "weight of the owner's interactive processes in two-level; 1 if not given", .min = 0),          \
-		OPTION(TEXT, 0, "k2", k2, "K", "weight of the owner's batch processes in two-level; 2 if not given",   \
-		       .min = 0),                                                                                      \
+		       "weight of the owner's interactive processes in two-level; 1 if not given"),                    \
+		OPTION(TEXT, 0, "k2", k2, "K", "weight of the owner's batch processes in two-level; 2 if not given"),  \
 		OPTION(NUMBER, 0, "cpus", cpus, "N",                                                                   \
 		       "run at most N tasks at a time; as many as there are processors if not given", .min = 1,        \
 		       .max = 65536),                                                                                  \
-		OPTION(TEXT, 0, "speed", speed, "X", "the speed of a processor; measured if not given", .min = 0),     \
-		{"interval-ms",                                                                                        \
-		 OPTION_NUMBER,                                                                                        \
-		 AT(interval),                                                                                         \
-		 "MS",                                                                                                 \
-		 NULL,                                                                                                 \
-		 NULL,                                                                                                 \
-		 10,                                                                                                   \
-		 3600000,                                                                                              \
-		 "exchange loads once in that time; 1000 if not given",                                                \
-		 0},                                                                                                   \
-		{"lease-ms",                                                                                           \
-		 OPTION_NUMBER,                                                                                        \
-		 AT(lease),                                                                                            \
-		 "MS",                                                                                                 \
-		 NULL,                                                                                                 \
-		 NULL,                                                                                                 \
-		 100,                                                                                                  \
-		 3600000,                                                                                              \
-		 "start a task elsewhere when its station has been silent for that long; 15000 if not given",          \
-		 0},                                                                                                   \
-		{"gossip-from",                                                                                        \
-		 OPTION_NUMBER,                                                                                        \
-		 AT(gossip_from),                                                                                      \
-		 "N",                                                                                                  \
-		 NULL,                                                                                                 \
-		 NULL,                                                                                                 \
-		 1,                                                                                                    \
-		 20000,                                                                                                \
-		 "with more than N stations, send loads to some that pass them on; 50 if not given",                   \
-		 0},                                                                                                   \
-		{"owner",                                                                                              \
-		 OPTION_TEXT,                                                                                          \
-		 AT(owner),                                                                                            \
-		 "POLICY",                                                                                             \
-		 NULL,                                                                                                 \
-		 "idle share none",                                                                                    \
-		 0,                                                                                                    \
-		 0,                                                                                                    \
-		 "when tasks may run: idle, share, 'hours=Mon-Fri 08:00-18:00', none; idle if not given",              \
-		 0},                                                                                                   \
-		{"no-multicast",                                                                                       \
-		 OPTION_FLAG,                                                                                          \
-		 AT(no_multicast),                                                                                     \
-		 NULL,                                                                                                 \
-		 NULL,                                                                                                 \
-		 NULL,                                                                                                 \
-		 0,                                                                                                    \
-		 0,                                                                                                    \
-		 "neither look for stations in this network nor be found",                                             \
-		 0},                                                                                                   \
-		OPTION(TEXT, 0, "user", user, "NAME", "as root: run tasks as this user; nobody if not given",          \
-		       .min = 0),                                                                                      \
+		OPTION(TEXT, 0, "speed", speed, "X", "the speed of a processor; measured if not given"),               \
+		OPTION(NUMBER, 0, "interval-ms", interval, "MS",                                                       \
+		       "exchange loads once in that time; 1000 if not given", .min = 10, .max = 3600000),              \
+		OPTION(NUMBER, 0, "lease-ms", lease, "MS",                                                             \
+		       "start a task elsewhere when its station has been silent for that long; 15000 if not given",    \
+		       .min = 100, .max = 3600000),                                                                    \
+		OPTION(NUMBER, 0, "gossip-from", gossip_from, "N",                                                     \
+		       "with more than N stations, send loads to some that pass them on; 50 if not given", .min = 1,   \
+		       .max = 20000),                                                                                  \
+		OPTION(TEXT, 0, "owner", owner, "POLICY",                                                              \
+		       "when tasks may run: idle, share, 'hours=Mon-Fri 08:00-18:00', none; idle if not given",        \
+		       .words = "idle share none"),                                                                    \
+		FLAG(0, "no-multicast", no_multicast, "neither look for stations in this network nor be found"),       \
+		OPTION(TEXT, 0, "user", user, "NAME", "as root: run tasks as this user; nobody if not given"),         \
 		OPTION(DIR, 0, "cgroup", cgroup, "DIR",                                                                \
-		       "measure the load and the quota of this control group, not the machine's", .min = 0),           \
-	{                                                                                                              \
-		"foreground", OPTION_FLAG, AT(foreground), NULL, NULL, NULL, 0, 0, "stay, and log to standard error",  \
-			0                                                                                              \
-	}
+		       "measure the load and the quota of this control group, not the machine's"),                     \
+		FLAG(0, "foreground", foreground, "stay, and log to standard error")
 
 static const struct option create_options[] = {
 	OPTION(TEXT, 0, "name", name, "STATION", "what this station is called; if not given: as the host is"),
