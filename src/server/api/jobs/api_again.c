@@ -156,7 +156,7 @@ static int again_text(struct server *s, const struct call *c, char **ret, struct
 
 void api_again(struct server *s, const struct call *c)
 {
-	char *text;
+	char *text = NULL;
 	struct err err;
 
 	if (again_text(s, c, &text, &err) < 0)
