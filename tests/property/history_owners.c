@@ -19,6 +19,7 @@
 #include "core/habit.h"
 #include "property/history.h"
 #include "server/base/clock.h"
+#include "server/base/turn.h"
 #include "server/link/claims.h"
 #include "server/link/nodes.h"
 #include "server/loop.h"
@@ -136,7 +137,9 @@ static void stay_silent(struct history *h)
 	for (uint64_t n = some(h, 40); n > 0; n--) {
 		h->now_us += 25000000;
 		bare_clock(h->now_us);
-		server_turn(h->s);
+		do /* the loop does not sleep before everything is decided */
+			server_turn(h->s);
+		while (h->s->turn->undecided);
 	}
 }
 
