@@ -588,27 +588,39 @@ void nodes_farewell(struct server *s)
 		}
 }
 
+bool node_plain(const struct server *s, uint32_t node)
+{
+	const struct node_info *n = &s->hosts->nodes.v[node];
+
+	return !node_withdrawn(&n->life) && !node_unheard(&n->life) && !n->unwell && !health_out(n) &&
+	       !node_claimed(&n->life);
+}
+
+/* Returns true if all of a node is in use; also if a job has the whole machine but is on another
+ * of its nodes. */
+static bool node_busy(const struct server *s, uint32_t node)
+{
+	const struct node *n = &s->cluster->nodes.v[node];
+
+	if (node_divided(n))
+		return world_share_used(s, node) >= n->total.v[RES_SHARE];
+	return s->plan->free_now[node] <= 0 || world_cpus_used(s, node) >= n->total.v[RES_CPU];
+}
+
 const char *node_state(const struct server *s, uint32_t node)
 {
 	static char text[64];
 	const struct node_info *n = &s->hosts->nodes.v[node];
-	int64_t used = world_cpus_used(s, node);
-	bool out = node_withdrawn(&n->life);
 
+	if (node_plain(s, node))
+		return node_busy(s, node) ? "busy" : "free";
 	snprintf(text, sizeof text, "%s%s%s%s",
-		 !out	    ? ""
-		 : used > 0 ? ",draining"
-			    : ",offline",
+		 !node_withdrawn(&n->life)	? ""
+		 : world_cpus_used(s, node) > 0 ? ",draining"
+						: ",offline",
 		 !node_unheard(&n->life)       ? ""
 		 : n->life.link == LINK_JOINED ? ",joining"
 					       : ",down",
 		 n->unwell || health_out(n) ? ",unhealthy" : "", node_claimed(&n->life) ? ",claimed" : "");
-	if (*text)
-		return text + 1;
-	if (node_divided(&s->cluster->nodes.v[node]))
-		return world_share_used(s, node) >= s->cluster->nodes.v[node].total.v[RES_SHARE] ? "busy" : "free";
-	if (used >= s->cluster->nodes.v[node].total.v[RES_CPU] || s->plan->free_now[node] <= 0)
-		/* also if a job has the whole machine but is on another of its nodes */
-		return "busy";
-	return "free";
+	return text + 1;
 }

@@ -45,5 +45,6 @@ struct res node_size(const struct node_info *n);
 void node_resize(struct server *s, uint32_t node);
 /* Returns the words of docs/cluster.md, joined by commas; borrowed until the next call. */
 const char *node_state(const struct server *s, uint32_t node);
+bool node_plain(const struct server *s, uint32_t node); /* its state is "free" or "busy" */
 
 #endif

@@ -5,7 +5,6 @@
 #include "server/api/admin/metrics.h"
 
 #include <stdint.h>
-#include <string.h>
 
 #include "base/names.h"
 #include "base/strbuf.h"
@@ -81,10 +80,7 @@ static int64_t cpus_used(const struct server *s, uint32_t node)
 
 static int64_t up(const struct server *s, uint32_t node)
 {
-	const char *state = node_state(s, node); /* its first word counts */
-	size_t n = strcspn(state, ",");
-
-	return n == 4 && (strncmp(state, "free", n) == 0 || strncmp(state, "busy", n) == 0);
+	return node_plain(s, node);
 }
 
 void metrics_write(const struct server *s, struct strbuf *out)
