@@ -284,24 +284,57 @@ static int64_t shape_cpus(const struct cluster *c, uint32_t shape)
 	return c->shapes.v[shape].need.v[RES_CPU];
 }
 
-/* Sorts fixed before free fragments, then by CPUs, ascending; equal ones keep their order. Uses
- * merge sort: stable, and fast even for a million fragments. */
-static void frags_sort(const struct cluster *c, struct frag *f, uint32_t n, struct frag *spare)
+/* Equal fragments in a row. */
+struct frag_run {
+	uint32_t first, n;
+};
+
+static bool precedes(const struct cluster *c, const struct frag *a, const struct frag *b)
 {
-	uint32_t half = n / 2, i = 0, j = half, k = 0;
+	bool free_a = a->node == NODE_ANY, free_b = b->node == NODE_ANY;
+
+	return free_a != free_b ? free_b : shape_cpus(c, a->shape) < shape_cpus(c, b->shape);
+}
+
+/* Sorts runs by their fragments; equal ones keep their order (merge sort). */
+static void runs_sort(const struct cluster *c, const struct frag *f, struct frag_run *v, size_t n,
+		      struct frag_run *spare)
+{
+	size_t half = n / 2, i = 0, j = half, k = 0;
 
 	if (n < 2)
 		return;
-	frags_sort(c, f, half, spare);
-	frags_sort(c, f + half, n - half, spare);
-	while (i < half && j < n) {
-		bool free_i = f[i].node == NODE_ANY, free_j = f[j].node == NODE_ANY;
-		bool second = free_i != free_j ? free_i : shape_cpus(c, f[j].shape) < shape_cpus(c, f[i].shape);
-		spare[k++] = second ? f[j++] : f[i++];
-	}
+	runs_sort(c, f, v, half, spare);
+	runs_sort(c, f, v + half, n - half, spare);
+	while (i < half && j < n)
+		spare[k++] = precedes(c, &f[v[j].first], &f[v[i].first]) ? v[j++] : v[i++];
 	while (i < half)
-		spare[k++] = f[i++];
-	memcpy(f, spare, k * sizeof *f);
+		spare[k++] = v[i++];
+	memcpy(v, spare, k * sizeof *v);
+}
+
+/* Sorts fixed before free fragments, then by CPUs, ascending; equal ones keep their order. A
+ * request for a million nodes has few runs. */
+static void frags_sort(const struct cluster *c, struct frag *f, uint32_t n)
+{
+	VEC(struct frag_run) runs = {0};
+
+	for (uint32_t i = 0; i < n; i++)
+		if (i > 0 && memcmp(&f[i], &f[i - 1], sizeof *f) == 0)
+			runs.v[runs.n - 1].n++;
+		else
+			vec_push(&runs, (struct frag_run){i, 1});
+	if (runs.n > 1) {
+		struct frag_run *spare = mem_alloc(runs.n * sizeof *spare);
+		struct frag *sorted = mem_alloc(n * sizeof *sorted), *at = sorted;
+		runs_sort(c, f, runs.v, runs.n, spare);
+		for (size_t i = 0; i < runs.n; at += runs.v[i++].n)
+			memcpy(at, f + runs.v[i].first, runs.v[i].n * sizeof *f);
+		memcpy(f, sorted, n * sizeof *f);
+		free(sorted);
+		free(spare);
+	}
+	vec_free(&runs);
 }
 
 static bool request_is(const struct request *r, const struct frag *frag, uint32_t nfrags, const struct portion *portion,
@@ -319,10 +352,7 @@ static bool request_is(const struct request *r, const struct frag *frag, uint32_
 static uint32_t cluster_intern_with(struct cluster *c, struct frag *frag, uint32_t nfrags,
 				    const struct portion *portion, uint32_t nportions)
 {
-	struct frag *spare = mem_alloc(nfrags * sizeof *spare);
-
-	frags_sort(c, frag, nfrags, spare);
-	free(spare);
+	frags_sort(c, frag, nfrags);
 
 	uint64_t hash = hash_bytes(frag, nfrags * sizeof *frag), id;
 

@@ -83,10 +83,26 @@ static enum wholeness random_whole(struct rng *r)
 	return chance(r, 0.7) ? WHOLE_NOT : chance(r, 0.6) ? WHOLE_NODE : WHOLE_HOST;
 }
 
+/* Sorts fragments by insertion: those on named nodes first, then by CPUs; equal ones stay. */
+static void frags_order(const struct cluster *c, struct frag *f, uint32_t n)
+{
+	for (uint32_t i = 1; i < n; i++)
+		for (uint32_t k = i; k > 0; k--) {
+			struct frag a = f[k - 1], b = f[k];
+			bool free_a = a.node == NODE_ANY, free_b = b.node == NODE_ANY;
+			int64_t cpus_a = c->shapes.v[a.shape].need.v[RES_CPU],
+				cpus_b = c->shapes.v[b.shape].need.v[RES_CPU];
+			if (free_a != free_b ? free_b : cpus_a <= cpus_b)
+				break;
+			f[k - 1] = b;
+			f[k] = a;
+		}
+}
+
 static void small_open(struct small *t, uint64_t seed)
 {
 	struct rng r;
-	struct frag frag[FRAGS];
+	struct frag frag[FRAGS], sorted[FRAGS];
 	bool more;
 	uint32_t n;
 	enum wholeness whole;
@@ -102,7 +118,10 @@ static void small_open(struct small *t, uint64_t seed)
 	whole = random_whole(&r);
 	for (uint32_t i = 0; i < n; i++)
 		frag[i] = i && chance(&r, 0.3) ? frag[i - 1] : random_frag(&r, t->c, more, whole);
+	memcpy(sorted, frag, n * sizeof *frag);
+	frags_order(t->c, sorted, n);
 	t->request = cluster_intern(t->c, frag, n);
+	assert_memory_equal(t->c->requests.v[t->request].frag, sorted, n * sizeof *frag);
 	/* others, to be in the way: running, reserved, of any kind */
 	for (int i = (int)rng_below(&r, 5); i > 0; i--) {
 		struct frag one = random_frag(&r, t->c, more, random_whole(&r));
