@@ -14,23 +14,42 @@
 
 #define DEPTH_MAX ((int)(sizeof((struct json *)0)->more))
 
-/* Counts ',', '[' and '{': every value but the first follows one of them. */
+/* Returns the quote that ends a text, or `end`. */
+static const char *text_end(const char *at, const char *end)
+{
+	const char *quote = memchr(at, '"', (size_t)(end - at)), *slash;
+
+	while (quote && (slash = memchr(at, '\\', (size_t)(quote - at)))) {
+		for (at = slash; at < end && *at == '\\'; at += 2)
+			;
+		if (at > quote) /* it is part of the text */
+			quote = at < end ? memchr(at, '"', (size_t)(end - at)) : NULL;
+	}
+	return quote ? quote : end;
+}
+
+/* Counts ',', '[' and '{': every value but the first follows one of them. A ':' follows a key. */
 bool json_is_within(const char *text, size_t n, size_t most)
 {
-	size_t found = 0;
+	const char *end = text + n;
+	size_t found = 0, members[DEPTH_MAX] = {0}; /* per open object; deeper ones share the last */
 	int64_t depth = 0;
 
 	if (n <= most)
 		return true;
-	for (size_t i = 0; i < n && found <= most; i++) {
-		char c = text[i];
-		if (c == '"')
-			for (i++; i < n && text[i] != '"'; i++)
-				i += text[i] == '\\';
-		found += c == ',' || c == '[' || c == '{';
-		depth += c == '[' || c == '{' ? 1 : c == ']' || c == '}' ? -1 : 0;
-		if (depth == 0 && (c == ']' || c == '}'))
+	for (const char *p = text; p < end && found <= most; p++) {
+		if (*p == '"' && (p = text_end(p + 1, end)) == end)
 			break;
+		bool opens = *p == '[' || *p == '{', closes = *p == ']' || *p == '}';
+		found += opens || *p == ',';
+		depth += opens - closes;
+		if (closes && depth <= 0)
+			break;
+		size_t *here = &members[depth < DEPTH_MAX ? depth : DEPTH_MAX - 1];
+		if (opens)
+			*here = 0;
+		if (*p == ':' && ++*here > JSON_MEMBERS_MOST)
+			return false;
 	}
 	return found <= most;
 }

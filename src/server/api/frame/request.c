@@ -33,7 +33,9 @@ json_t *api_json(const char *text, size_t n, struct err *err)
 	json_t *body;
 
 	if (!json_is_within(text, n, VALUES_MAX)) {
-		err_set(err, -EINVAL, "the body has more than %d values: send several requests", VALUES_MAX);
+		err_set(err, -EINVAL,
+			"the body has more than %d values, or an object more than %d members: send several requests",
+			VALUES_MAX, JSON_MEMBERS_MOST);
 		return NULL;
 	}
 	body = json_read(text, n, JSON_ALLOW_NUL, &error);

@@ -53,7 +53,10 @@ static int rest_check(const char *text, size_t n, size_t at, size_t jobs, struct
 	strbuf_add(&rest, text + at, n - at);
 	if (!json_is_within(rest.text, rest.n, VALUES_MAX)) {
 		strbuf_fini(&rest);
-		return err_set(err, -EINVAL, "after the list of jobs there are more than %d values", VALUES_MAX);
+		return err_set(
+			err, -EINVAL,
+			"after the list of jobs there are more than %d values, or an object with more than %d members",
+			VALUES_MAX, JSON_MEMBERS_MOST);
 	}
 	others = json_read(rest.text, rest.n, JSON_ALLOW_NUL, &error);
 	strbuf_fini(&rest);
@@ -73,7 +76,9 @@ json_t *joblist_next(const char *text, size_t n, size_t *at, size_t jobs, struct
 
 	if (!job && near < left) {
 		if (!json_is_within(text + *at, left, VALUES_MAX)) {
-			err_set(err, -EINVAL, "jobs[%zu] has more than %d values", jobs, VALUES_MAX);
+			err_set(err, -EINVAL,
+				"jobs[%zu] has more than %d values, or an object with more than %d members", jobs,
+				VALUES_MAX, JSON_MEMBERS_MOST);
 			return NULL;
 		}
 		job = json_read(text + *at, left, flags, &error);
