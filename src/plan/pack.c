@@ -637,8 +637,27 @@ enum fit pack_solve(struct pack *k, int32_t *ret_nodes)
 	return fit;
 }
 
+/* Returns true if equal fragments fit on a node each, which a look at the first nodes usually
+ * shows. */
+static bool fits_apart(const struct cluster *c, const struct request *r, const bool *usable)
+{
+	const struct shape *shape = &c->shapes.v[r->frag[0].shape];
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < r->nfrags; i++)
+		if (r->frag[i].node != NODE_ANY || r->frag[i].shape != r->frag[0].shape)
+			return false;
+	for (size_t n = 0; n < c->nodes.n && found < r->nfrags; n++)
+		found += (!usable || usable[n]) && res_covers(&c->nodes.v[n].total, &shape->need) &&
+			 features_cover(&c->features, c->nodes.v[n].features, shape->features);
+	return found == r->nfrags;
+}
+
 enum fit pack_empty(const struct cluster *c, const struct request *r, bool scatter, const bool *usable)
 {
+	if (r->nfrags && fits_apart(c, r, usable))
+		return FIT_YES;
+
 	int32_t *nodes = mem_alloc(r->nfrags * sizeof *nodes);
 	struct pack k;
 	enum fit fit;
