@@ -25,13 +25,6 @@ void strbuf_fini(struct strbuf *b)
 	*b = (struct strbuf){0};
 }
 
-void strbuf_clear(struct strbuf *b)
-{
-	b->n = 0;
-	if (b->text)
-		b->text[0] = '\0';
-}
-
 void strbuf_add(struct strbuf *b, const char *s, size_t n)
 {
 	char *end = strbuf_room(b, n);

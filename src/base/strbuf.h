@@ -23,7 +23,20 @@ static inline char *strbuf_room(struct strbuf *b, size_t n)
 		strbuf_grow(b, n);
 	return b->text + b->n;
 }
-void strbuf_clear(struct strbuf *b);
+static inline void strbuf_char(struct strbuf *b, char c)
+{
+	char *end = strbuf_room(b, 1);
+
+	end[0] = c;
+	end[1] = '\0';
+	b->n++;
+}
+static inline void strbuf_clear(struct strbuf *b)
+{
+	b->n = 0;
+	if (b->text)
+		b->text[0] = '\0';
+}
 void strbuf_add(struct strbuf *b, const char *s, size_t n);
 void strbuf_puts(struct strbuf *b, const char *s);
 void strbuf_blanks(struct strbuf *b, int n);  /* none if n <= 0 */

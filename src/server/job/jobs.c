@@ -41,28 +41,15 @@ struct entry *entry_get(const struct server *s, uint32_t id)
 	return &s->jobs->entries.v[id];
 }
 
-/* Appends a number. Lists have ids of a hundred thousand jobs, and printf would take longer than
- * everything else. */
-static void number_add(struct strbuf *out, uint64_t n)
-{
-	char digits[24];
-	size_t at = sizeof digits;
-
-	do
-		digits[--at] = (char)('0' + n % 10);
-	while (n /= 10);
-	strbuf_add(out, digits + at, sizeof digits - at);
-}
-
 void key_id(const struct server *s, uint64_t key, struct strbuf *out)
 {
-	number_add(out, job_key_number(key));
+	strbuf_int(out, (int64_t)job_key_number(key));
 	if (job_key_index(key) >= 0) {
-		strbuf_add(out, "[", 1);
-		number_add(out, (uint64_t)job_key_index(key));
-		strbuf_add(out, "]", 1);
+		strbuf_char(out, '[');
+		strbuf_int(out, job_key_index(key));
+		strbuf_char(out, ']');
 	}
-	strbuf_add(out, ".", 1);
+	strbuf_char(out, '.');
 	strbuf_puts(out, s->instance->name);
 }
 

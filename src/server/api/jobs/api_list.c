@@ -94,11 +94,11 @@ static bool is_blocked(const struct server *s, uint32_t id)
 }
 
 /* Returns true if the job ended too early to be listed. */
-static bool is_too_old(const struct server *s, const struct filter *f, uint32_t id, const struct array *a)
+static bool is_too_old(const struct server *s, const struct filter *f, uint32_t id, const struct array *a, char state)
 {
 	int64_t ended = 0;
 
-	if (f->completed || (a ? array_state(s, a) : entry_state(s, id)) != 'C')
+	if (f->completed || state != 'C')
 		return false;
 	for (uint32_t i = 0; i < (a && f->ended_since < INT64_MAX ? a->count : 1); i++) {
 		int64_t t = entry_job(s, a ? a->first + i : id)->since;
@@ -150,9 +150,13 @@ static bool listing_next(struct listing *l, uint32_t *ret, const struct array **
 				continue;
 			*ret_array = a;
 		}
-		if (!may_see(s, &l->who, e->spec) ||
-		    !filter_fits(&l->f, e->spec, *ret_array ? array_state(s, a) : entry_state(s, id)) ||
-		    is_too_old(s, &l->f, id, *ret_array) || (l->f.blocked && (*ret_array || !is_blocked(s, id))))
+		if (!may_see(s, &l->who, e->spec))
+			continue;
+
+		char state = *ret_array ? array_state(s, a) : entry_state(s, id);
+
+		if (!filter_fits(&l->f, e->spec, state) || is_too_old(s, &l->f, id, *ret_array, state) ||
+		    (l->f.blocked && (*ret_array || !is_blocked(s, id))))
 			continue;
 		if (l->limit == 0) {
 			l->next = l->last;

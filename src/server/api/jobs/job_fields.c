@@ -78,7 +78,7 @@ static void put_instant(struct value *v, int64_t at)
 
 static void put_letter(struct value *v, char c)
 {
-	strbuf_add(&v->scratch, &c, 1);
+	strbuf_char(&v->scratch, c);
 	put_scratch(v, VALUE_TEXT);
 }
 
