@@ -52,7 +52,7 @@ static int row_take(void *context, const struct history_row *row)
 {
 	struct usage_books *b = context;
 
-	ledger_split(row, day_sum, b);
+	ledger_split(&(struct ledger_instant){0}, row, day_sum, b);
 	*map_at(&b->ends, job_key_number(row->key)) += row->last;
 	return 0;
 }

@@ -39,20 +39,29 @@ static void split_in(const char *zone, int year, int month, int middle, int hour
 {
 	struct tm noon = {
 		.tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = middle + 1, .tm_hour = 12, .tm_isdst = -1};
-	struct split s = {0};
+	struct ledger_instant known = {0};
 	struct history_row row = {
 		.user = "u", .group = "g", .queue = "q", .cpus = 1, .ran_ms = (24 + hours) * INT64_C(3600000)};
 
 	setenv("TZ", zone, 1);
 	tzset();
 	row.ended = (int64_t)mktime(&noon);
-	ledger_split(&row, day_take, &s);
-	assert_int_equal(s.n, 3);
-	assert_int_equal(s.attempts, 1);
-	assert_int_equal(s.day[1], year * 10000 + month * 100 + middle);
-	assert_int_equal(s.ran_ms[0], 12 * 3600000);
-	assert_int_equal(s.ran_ms[1], hours * 3600000);
-	assert_int_equal(s.ran_ms[2], 12 * 3600000);
+	for (int again = 0; again < 3; again++) {
+		struct split s = {0};
+		ledger_split(&known, &row, day_take, &s);
+		assert_int_equal(s.n, 3);
+		assert_int_equal(s.attempts, 1);
+		assert_int_equal(s.day[1], year * 10000 + month * 100 + middle);
+		assert_int_equal(s.ran_ms[0], 12 * 3600000);
+		assert_int_equal(s.ran_ms[1], hours * 3600000);
+		assert_int_equal(s.ran_ms[2], 12 * 3600000);
+
+		struct history_row none = {.user = "u", .group = "g", .queue = "q", .cpus = 1, .ended = known.at};
+		struct split first = {0};
+		ledger_split(&known, &none, day_take, &first);
+		assert_int_equal(first.n, 1);
+		assert_int_equal(first.day[0], s.day[2]);
+	}
 }
 
 static void days_of_any_length(void **state)

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "server/book/ledger.h"
 #include "server/book/past.h"
 #include "server/book/retention.h"
 
@@ -20,6 +21,7 @@ struct books {
 	struct mailer *mailer;
 	struct retention retention;
 	struct audit audit;
+	struct ledger_instant last_end;
 	struct past_pairs past; /* empty until the first job ends */
 	bool history;		/* the store has a history */
 	/* CLOCK_REALTIME at which rows of the history are filed; 0: none are waiting */

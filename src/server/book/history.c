@@ -135,7 +135,7 @@ static void row_put(struct server *s, uint32_t id, struct history_row *row)
 	row->lost_ms = lost_of(s, e, row);
 	row->members = past_more_store(e->spec, s->words, &more);
 	store_put_history(s->store, row);
-	ledger_split(row, day_add, s);
+	ledger_split(&s->books->last_end, row, day_add, s);
 	strbuf_fini(&more);
 }
 

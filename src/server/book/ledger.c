@@ -6,7 +6,7 @@
 #include <time.h>
 
 /* Returns the date of an instant and the start of that day. */
-static int64_t day_of(int64_t instant, int64_t *ret_began)
+static int64_t day_find(int64_t instant, int64_t *ret_began)
 {
 	time_t t = (time_t)instant;
 	struct tm tm, midnight;
@@ -26,16 +26,27 @@ static int64_t day_of(int64_t instant, int64_t *ret_began)
 	return day;
 }
 
+/* Returns the same, from `known` if the instant is that of the last call. */
+static int64_t day_of(struct ledger_instant *known, int64_t instant, int64_t *ret_began)
+{
+	if (!known->date || known->at != instant) {
+		known->date = day_find(instant, &known->began);
+		known->at = instant;
+	}
+	*ret_began = known->began;
+	return known->date;
+}
+
 int64_t ledger_date(int64_t instant)
 {
-	return day_of(instant, &(int64_t){0});
+	return day_find(instant, &(int64_t){0});
 }
 
 int64_t ledger_midnight(int64_t instant)
 {
 	int64_t began;
 
-	day_of(instant, &began);
+	day_find(instant, &began);
 	return began;
 }
 
@@ -63,14 +74,15 @@ static int64_t share(int64_t amount, int64_t part, int64_t whole)
 	return whole ? (int64_t)((__int128)amount * part / whole) : 0;
 }
 
-void ledger_split(const struct history_row *row, void (*day)(void *context, const struct ledger_row *x), void *context)
+void ledger_split(struct ledger_instant *known, const struct history_row *row,
+		  void (*day)(void *context, const struct ledger_row *x), void *context)
 {
 	/* Goes backwards from the end, in ms; the last millisecond counts for its day. */
 	int64_t end = row->ended * 1000, begin = end - row->ran_ms, told = 0, began;
 	bool first = true;
 
 	while (first || end > begin) {
-		int64_t date = day_of(end > begin ? (end - 1) / 1000 : end / 1000, &began);
+		int64_t date = day_of(known, end > begin ? (end - 1) / 1000 : end / 1000, &began);
 		int64_t from = began * 1000 > begin ? began * 1000 : begin;
 		if (from >= end) /* the clock makes no sense: take everything that is left */
 			from = begin;

@@ -71,6 +71,7 @@ struct outbox {
 	char *name;	     /* name of the single file; NULL: one file per day */
 	struct strbuf lines; /* lines of this turn; `day` is their day */
 	int64_t day;
+	int64_t instant;	  /* instant of the last lines */
 	uint64_t next, committed; /* row numbers */
 	VEC(struct row) rows;	  /* rows after `written`, unless `behind` */
 	bool behind;		  /* the rows are in the store only */
@@ -228,11 +229,13 @@ static void seal(struct outbox *o)
 
 void outbox_add(struct outbox *o, int64_t instant, const char *lines, size_t n)
 {
-	int64_t day = date_of(o, instant);
+	bool same = o->lines.n && o->instant == instant;
+	int64_t day = same ? o->day : date_of(o, instant);
 
 	if (o->lines.n && o->day != day)
 		seal(o);
 	o->day = day;
+	o->instant = instant;
 	strbuf_add(&o->lines, lines, n);
 }
 

@@ -58,7 +58,11 @@ static const struct {
 
 static bool value_plain(const char *value)
 {
-	return !strpbrk(value, " \"\\") && text_is_clean(value, strlen(value), TEXT_LINE);
+	const char *p = value;
+
+	while (*p > ' ' && *p < 0x7f && *p != '"' && *p != '\\')
+		p++;
+	return !*p || (!strpbrk(p, " \"\\") && text_is_clean(value, strlen(value), TEXT_LINE));
 }
 
 static void value_add(struct strbuf *out, const char *value)

@@ -76,9 +76,13 @@ static uint32_t member_of(struct sharing *g, const struct ledger_row *x)
 void sharing_add(struct server *s, const struct ledger_row *x)
 {
 	struct sharing *g = s->books->sharing;
+
+	if (!g->settings.depth || !x->used.alloc_ms)
+		return;
+
 	int64_t day = ledger_day(x->day);
 
-	if (g->settings.depth && day >= g->from && x->used.alloc_ms)
+	if (day >= g->from)
 		shares_use(g->x, member_of(g, x), day, x->used.alloc_ms);
 }
 
@@ -213,7 +217,7 @@ static void attempt_run(void *context, struct attempt *t)
 	if (ran <= r->passed_ms)
 		shares_run(r->s->books->sharing->x, r->member, r->today, ran * row.cpus);
 	else
-		ledger_split(&row, day_run, r);
+		ledger_split(&r->s->books->last_end, &row, day_run, r);
 }
 
 void sharing_rank(struct server *s)

@@ -31,6 +31,7 @@
 #include "server/base/asker.h"
 #include "server/base/clock.h"
 #include "server/base/post.h"
+#include "server/book/books.h"
 #include "server/book/ledger.h"
 #include "server/book/past.h"
 #include "server/book/sharing.h"
@@ -101,7 +102,7 @@ static int row_read(const json_t *job, struct history_row *row, struct err *err)
 	if (rc < 0)
 		return rc;
 	if (!strchr(row->id, ':'))
-		return err_set(err, -EINVAL, "id must name the system, too, as in slurm:12.cluster");
+		return err_set(err, -EINVAL, "id must name the system as well, as in slurm:12.cluster");
 	if (row->started > row->ended || (!row->started && row->ran_ms))
 		return err_set(err, -EINVAL, "started is after ended, or it ran and was never started");
 	texts_settle(row);
@@ -166,7 +167,7 @@ static int rows_add(struct server *s, const struct history_row *rows, size_t n, 
 		if (keep >= 0 && rows[i].ended < s->clock->now - keep)
 			continue;
 		/* before the row, since it is skipped if the row exists */
-		ledger_split(&rows[i], day_add, &a);
+		ledger_split(&s->books->last_end, &rows[i], day_add, &a);
 		store_put_foreign(s->store, &rows[i]);
 	}
 	sharing_again(s);

@@ -78,7 +78,12 @@ struct action {
 	struct change c;
 	json_t *body;
 	const json_t *ids, *filter; /* one of them is set, borrowed from the body */
-	json_t *one;		    /* ids, if the path named the job */
+	/* members of the filter, NULL: any */
+	struct {
+		const char *user, *queue, *state, *name;
+		bool own; /* the user's own jobs */
+	} chosen;
+	json_t *one; /* ids, if the path named the job */
 	/* does a step; returns false after the last one of its phase */
 	bool (*phase)(struct action *a);
 	size_t at; /* position in the list that the phase goes through */
@@ -251,20 +256,25 @@ static bool filter_fits(const struct action *a, uint32_t id)
 {
 	const struct server *s = a->c.s;
 	const struct spec *p = s->jobs->entries.v[id].spec;
-	const char *user = json_string_value(json_object_get(a->filter, "user")),
-		   *queue = json_string_value(json_object_get(a->filter, "queue")),
-		   *state = json_string_value(json_object_get(a->filter, "state")),
-		   *name = json_string_value(json_object_get(a->filter, "name"));
 
-	if (!p || entry_ended(s, id) || !asker_may(s, &a->who, a->kind->act, p))
+	if (!p || entry_ended(s, id) || !asker_may(s, &a->who, a->kind->act, p) ||
+	    (a->chosen.own && a->who.uid != p->uid))
 		return false;
+	return (!a->chosen.user || strcmp(a->chosen.user, word_text(s, p->owner)) == 0) &&
+	       (!a->chosen.queue || strcmp(a->chosen.queue, word_text(s, p->queue)) == 0) &&
+	       (!a->chosen.state || strchr(a->chosen.state, entry_state(s, id))) &&
+	       (!a->chosen.name || strcmp(a->chosen.name, p->name) == 0);
+}
+
+static void filter_read(struct action *a)
+{
+	a->chosen.user = json_string_value(json_object_get(a->filter, "user"));
+	a->chosen.queue = json_string_value(json_object_get(a->filter, "queue"));
+	a->chosen.state = json_string_value(json_object_get(a->filter, "state"));
+	a->chosen.name = json_string_value(json_object_get(a->filter, "name"));
 	/* For a coordinator "all" means their own jobs, unless the filter names a user or queue. */
-	bool own = json_is_true(json_object_get(a->filter, "mine")) || (!user && !queue && a->who.role < ROLE_OPERATOR);
-	if (own && a->who.uid != p->uid)
-		return false;
-	return (!user || strcmp(user, word_text(s, p->owner)) == 0) &&
-	       (!queue || strcmp(queue, word_text(s, p->queue)) == 0) &&
-	       (!state || strchr(state, entry_state(s, id))) && (!name || strcmp(name, p->name) == 0);
+	a->chosen.own = json_is_true(json_object_get(a->filter, "mine")) ||
+			(!a->chosen.user && !a->chosen.queue && a->who.role < ROLE_OPERATOR);
 }
 
 /* Selects among the jobs that existed when the action began. */
@@ -378,12 +388,15 @@ static int change_run(struct action *a, const struct item *x, uint32_t id, struc
  * it was looked up. */
 static int still_permitted(const struct action *a, const struct item *x, uint32_t id, struct err *err)
 {
+	const struct spec *p = a->c.s->jobs->entries.v[id].spec;
 	struct strbuf name = {0};
 	int rc;
 
+	if (a->kind->act != ACT_ALTER && asker_may(a->c.s, &a->who, a->kind->act, p))
+		return 0; /* the name is needed for a refusal only */
 	if (!x->text)
 		entry_id(a->c.s, id, &name);
-	rc = permit(a, a->c.s->jobs->entries.v[id].spec, x->text ? x->text : name.text, err);
+	rc = permit(a, p, x->text ? x->text : name.text, err);
 	strbuf_fini(&name);
 	return rc;
 }
@@ -694,6 +707,7 @@ static void action_begin(struct server *s, const struct call *c, const char *nam
 	a->one = one;
 	a->ids = one ? one : json_object_get(c->body, "ids");
 	a->filter = a->ids ? NULL : json_object_get(c->body, "filter");
+	filter_read(a);
 	a->phase = a->ids ? lookup_ids : lookup_filter;
 	a->at = a->ids ? 0 : 1;
 	a->scan_end = (uint32_t)s->jobs->entries.n;
