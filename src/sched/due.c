@@ -38,6 +38,7 @@
 #define SHARE_UNTIL 1.0
 /* maximum reservations of overdue jobs on several nodes, where each searches all of them */
 #define FIRM_NODES 2
+#define AHEAD 8 /* distance at which a scan prefetches jobs */
 /* backfill before a young head is tested with walltime x (prediction / walltime)^this */
 #define SHORTEN 0.2
 
@@ -275,6 +276,9 @@ static void due_fill_shortened(struct sched *s, double shorten)
 
 	for (struct spot i = {0}; s->window.cpus[0] > 0 && (next = ranks_at(&s->line.by_fill, &i));) {
 		struct queued e = *next;
+		const struct queued *ahead = ranks_ahead(&s->line.by_fill, &i, AHEAD);
+		if (ahead) /* the jobs are far apart in memory: waiting for them was half of the pass */
+			__builtin_prefetch(&cluster_job(s->c, ahead->job)->request);
 		if (!sched_may(s, e.job) && e.job != s->head) {
 			queue_line_up(s, e.job);
 			i = ranks_find(&s->line.by_fill, e.key, e.job);

@@ -204,6 +204,13 @@ struct queued *ranks_at(const struct ranks *r, struct spot *at)
 	return at->block < r->nblocks ? &r->block[at->block]->v[at->at] : NULL;
 }
 
+const struct queued *ranks_ahead(const struct ranks *r, const struct spot *at, size_t n)
+{
+	const struct ranks_block *b = r->block[at->block];
+
+	return at->at + n < b->n ? &b->v[at->at + n] : NULL;
+}
+
 struct queued *ranks_nth(const struct ranks *r, size_t i)
 {
 	size_t k = 0;

@@ -60,6 +60,8 @@ struct spot {
  *	for (struct spot i = {0}; (e = ranks_at(r, &i)); i.at++)
  */
 struct queued *ranks_at(const struct ranks *r, struct spot *at);
+/* Returns the entry `n` positions behind one in the same block, or NULL. For prefetching. */
+const struct queued *ranks_ahead(const struct ranks *r, const struct spot *at, size_t n);
 /* Returns the i-th entry, i < n. For the first few: walks over the blocks. */
 struct queued *ranks_nth(const struct ranks *r, size_t i);
 /* Returns the position of the first entry not before (key, job). */
