@@ -29,55 +29,54 @@ ROW(QUERY_OTHER_JOBS, "query_other_jobs", SERVER, .type = ATTR_BOOL,
     .about = "Users see the jobs of others. Unset: true in a personal instance, else false.")
 
 /* Routing. */
-ROW(DEFAULT_QUEUE, "default_queue", SERVER, .type = ATTR_TEXT, .about = "The queue of jobs that name none.")
+ROW(DEFAULT_QUEUE, "default_queue", SERVER, .type = ATTR_TEXT, .about = "Queue for jobs that do not name one.")
 ROW(QUEUE_TYPE, "queue_type", QUEUE, .type = ATTR_WORD, .initial = "Execution", .words = "Execution Route",
-    .about = "Execution: its jobs run. Route: it passes them on to route_destinations, while it is started.")
+    .about = "Execution: its jobs run. Route: it passes them to route_destinations while it is started.")
 ROW(ENABLED, "enabled", QUEUE, BOOL("False"), .about = "Jobs may be submitted to it or moved into it.")
 ROW(STARTED, "started", QUEUE, BOOL("False"), .about = "Its jobs may be started, or routed.")
 ROW(PRIORITY, "priority", QUEUE, .also = SET_PRIORITY_PARTY, .type = ATTR_NUMBER, .initial = "0", .min = -1024,
-    .max = 1023, .about = "Its jobs are ordered as if they had been submitted so many minutes earlier.")
+    .max = 1023, .about = "Minutes by which its jobs count as submitted earlier when they are ordered.")
 ROW(ROUTE_DESTINATIONS, "route_destinations", QUEUE, .type = ATTR_LIST,
     .about =
-	    "Queues that a routing queue tries, in this order; the first that accepts the job gets it. QUEUE@SITE is another site's.")
+	    "Queues that a routing queue tries, in this order; the first that accepts the job gets it. QUEUE@SITE is a queue of another site.")
 ROW(NODES, "nodes", QUEUE, .also = SET_NODES_PARTITION, .type = ATTR_NODES,
-    .about = "The nodes that its jobs run on, by names (n[1-8] are eight) and features, joined by commas; those "
-	     "that are added later, too. Unset: all nodes.")
+    .about = "Nodes that its jobs may use: names (n[1-8] stands for eight) and features, separated by commas. "
+	     "Nodes added later are included. Unset: all nodes.")
 ROW(FROM_ROUTE_ONLY, "from_route_only", QUEUE, BOOL("False"),
-    .about = "Jobs get in only through a routing queue, not by submission.")
+    .about = "Jobs enter only through a routing queue, not by submission.")
 
 /* Requests. */
 ROW(RESOURCES_DEFAULT, "resources_default", SERVER, .also = SET_RESOURCES_DEFAULT_QUEUE, .type = ATTR_AMOUNTS,
-    .initial = "walltime=01:00:00",
-    .about = "What a job gets that neither asked for it nor has it from its queue, in the words of -l.")
+    .initial = "walltime=01:00:00", .about = "Defaults for what neither a job nor its queue specifies, as for -l.")
 ROW(RESOURCES_DEFAULT_QUEUE, "resources_default", QUEUE, .type = ATTR_AMOUNTS,
-    .about = "What a job of the queue gets that did not ask for it, in the words of -l.")
+    .about = "Defaults for what a job of the queue does not request, as for -l.")
 ROW(RESOURCES_MAX, "resources_max", BOTH, .type = ATTR_AMOUNTS,
     .about =
-	    "The most that a job may ask for: walltime, ncpus, nodect, ngpus, mem, disk, swap, or a resource of the site.")
+	    "Maximum that a job may request: walltime, ncpus, nodect, ngpus, mem, disk, swap, or a resource of the site.")
 ROW(RESOURCES_MIN, "resources_min", BOTH, .type = ATTR_AMOUNTS,
-    .about = "The least that a job must ask for, as resources_max.")
+    .about = "Minimum that a job must request, as resources_max.")
 ROW(RESOURCES_AVAILABLE, "resources_available", SERVER, .type = ATTR_AMOUNTS,
-    .about = "What the site has of something that jobs use wherever they run, such as software licences "
+    .about = "Amounts of site-wide resources that jobs use on any node, such as software licences "
 	     "(resources_available.matlab = 20). Jobs request it by its name (-l matlab=2).")
 
 /* Monthly quota: 'shunt quota'. */
 ROW(QUOTA, "quota", SERVER, BOOL("True"),
     .about =
-	    "Jobs are counted against their users' monthly quota, once any user has some. Users without an entry have none then.")
+	    "Jobs are charged to their users' monthly quotas, once at least one user has a quota. Users without an entry then have none.")
 ROW(QUOTA_RETURNED, "quota_returned", SERVER, .type = ATTR_NUMBER, .initial = "75", .min = 0, .max = 100,
-    .about = "Percent of the walltime that a job did not use which return to its user's quota.")
+    .about = "Percentage of a job's unused walltime that is returned to its user's quota.")
 
 /* Limits on numbers of jobs. */
 ROW(MAX_RUNNING, "max_running", BOTH, .also = SET_MAX_RUNNING_PARTY, COUNT,
-    .about = "Jobs that run at once. Unset: any number.")
+    .about = "Maximum running jobs. Unset: unlimited.")
 ROW(MAX_RUNNING_PARTY, "max_running", OF_PARTIES, COUNT,
     .about =
-	    "Jobs that run at once: of the user, of the group, of the account and those below it, of the QoS. Unset: as `default` of the same kind has it, else any number.")
+	    "Maximum running jobs: of the user, of the group, of the account and those below it, of the QoS. Unset: the value of `default` of the same kind, else unlimited.")
 ROW(MAX_CPUS, "max_cpus", OF_PARTIES | QUEUE, COUNT,
     .about =
-	    "CPUs that its running jobs have together, as they asked for them, or all of whole nodes. Unset: as max_running.")
+	    "CPUs that its running jobs hold together: those requested, or all CPUs of whole nodes. Unset: as max_running.")
 ROW(MAX_MEMORY, "max_memory", OF_PARTIES | QUEUE, .type = ATTR_MEMORY,
-    .about = "Memory that its running jobs have together, such as 64gb, as they asked for it. Unset: as max_running.")
+    .about = "Memory that its running jobs have requested together, such as 64gb. Unset: as max_running.")
 ROW(MAX_CPU_SECONDS, "max_cpu_seconds", OF_PARTIES | QUEUE, .type = ATTR_NUMBER, .min = 0,
     .max = INT64_C(1000000000000000),
     .about =
@@ -104,24 +103,24 @@ ROW(IGNORES_LIMITS, "ignores_limits", QOS, BOOL("False"),
     .about =
 	    "Its jobs start even if that exceeds a limit on running jobs, CPUs, memory or CPU-seconds, except the limit of their own array. They still count towards those limits.")
 ROW(MAX_USER_RUN, "max_user_run", BOTH, COUNT, .alias = "max_user_running",
-    .about = "Jobs of one user that run at once. Unset: any number.")
+    .about = "Maximum running jobs of one user. Unset: unlimited.")
 ROW(MAX_QUEUED, "max_queued", SERVER, COUNT, .alias = "max_queuable",
-    .about = "Jobs that wait or run, each element of an array being one. Unset: any number.")
+    .about = "Maximum waiting and running jobs; each element of an array counts. Unset: unlimited.")
 ROW(MAX_QUEUABLE, "max_queuable", QUEUE, COUNT, .alias = "max_queued",
-    .about = "Jobs that wait or run in the queue, each element of an array being one. Unset: any number.")
+    .about = "Maximum waiting and running jobs of the queue; each element of an array counts. Unset: unlimited.")
 ROW(MAX_USER_QUEUABLE, "max_user_queuable", BOTH, COUNT, .alias = "max_user_queued",
-    .about = "Jobs of one user that wait or run, each element of an array being one. Unset: any number.")
+    .about = "Maximum waiting and running jobs of one user; each element of an array counts. Unset: unlimited.")
 ROW(MAX_ARRAY_SIZE, "max_array_size", SERVER, .type = ATTR_NUMBER, .initial = "100000", .min = 1,
-    .max = ARRAY_COUNT_MAX, .alias = "max_job_array_size", .about = "Elements of one array.")
+    .max = ARRAY_COUNT_MAX, .alias = "max_job_array_size", .about = "Maximum number of elements in one array.")
 
 /* Scheduling. */
 ROW(SCHEDULING, "scheduling", SERVER, BOOL("True"),
-    .about = "Jobs are started. False: running ones go on, none starts.")
+    .about = "The server starts jobs. False: running jobs continue, but none is started.")
 ROW(POLICY, "policy", SERVER, .type = ATTR_POLICY, .initial = "shunt",
     .about = "The scheduling policy; \"shunt policies\" lists them.")
 ROW(NODE_PACK, "node_pack", SERVER, .type = ATTR_BOOL,
     .about = "True: jobs go to the fullest nodes that they fit on. False: parts of a job go to different nodes. "
-	     "Unset: as the policy has it.")
+	     "Unset: the policy decides.")
 ROW(NODE_ALLOCATION, "node_allocation", SERVER, .type = ATTR_WORD,
     .words = "first_available min_resource load fastest spread contiguous push cover",
     .about =
@@ -132,32 +131,32 @@ ROW(TOLERANCE, "tolerance", SERVER, SECONDS("0"),
     .about = "Seconds that a job may run beyond its walltime before it is ended.")
 ROW(RESERVATION_DEPTH, "reservation_depth", SERVER, .type = ATTR_NUMBER, .initial = "1000", .min = 0, .max = JOBS_MAX,
     .about =
-	    "Waiting jobs that have a reservation at once: by default one under policies such as easy, and 1000 where every job reserves (conservative) or starves. "
-	    "0: any number; then each cycle takes longer, the more jobs wait.")
+	    "Maximum waiting jobs with a reservation: by default one under policies such as easy, and 1000 where every job reserves (conservative) or starves. "
+	    "0: unlimited; each cycle then takes longer the more jobs are waiting.")
 ROW(STARVE_AFTER, "starve_after", SERVER, SECONDS(NULL), .alias = "max_starve",
-    .about = "Seconds after which a common job that waits may reserve. Unset: as the policy has it.")
+    .about = "Seconds of waiting after which a common job gets a reservation. Unset: the policy decides.")
 
 ROW(PRIORITY_ORDER, "priority_order", SERVER, .type = ATTR_WORD, .initial = "policy", .words = "policy sum product",
     .about =
-	    "Which of the jobs that wait comes first. policy: as the policy has it. sum: the one of the highest priority, the sum of its weighted factors. product: the same, "
-	    "of the product of stages: each factor as a number from 0 to 1, raised to the power of its weight.")
+	    "Order of waiting jobs. policy: the policy decides. sum: by priority, the sum of the weighted factors. product: by priority, "
+	    "the product of stages: each factor is scaled to 0 to 1 and raised to the power of its weight.")
 ROW(PRIORITY_WEIGHT, "priority_weight", SERVER, WEIGHTS, .initial = "queue_time=1",
     .about =
 	    "The weight of a factor of the priority, such as priority_weight.cpus; \"shunt priority --factors\" lists them.")
 ROW(PRIORITY_LOW, "priority_low", SERVER, WEIGHTS,
-    .about = "The value of a factor at which its stage is 0. Unset: as \"shunt priority --factors\" has it.")
+    .about = "Value of a factor at which its stage is 0. Unset: as shown by \"shunt priority --factors\".")
 ROW(PRIORITY_HIGH, "priority_high", SERVER, WEIGHTS, .about = "The value of a factor at which its stage is 1.")
 ROW(FAIRSHARE_WINDOW, "fairshare_window", SERVER, .type = ATTR_NUMBER, .initial = "1", .min = 1, .max = 366,
-    .about = "Days that fairshare takes together. All use within a window counts the same.")
+    .about = "Length of a fairshare window, in days. All usage within a window counts the same.")
 ROW(FAIRSHARE_DEPTH, "fairshare_depth", SERVER, .type = ATTR_NUMBER, .initial = "30", .min = 1, .max = 3660,
-    .about = "Windows whose use counts for fairshare. What is older does not count.")
+    .about = "Number of windows whose usage counts for fairshare. Older usage is ignored.")
 ROW(FAIRSHARE_DECAY, "fairshare_decay", SERVER, .type = ATTR_NUMBER, .initial = "90", .min = 0, .max = 100,
     .about =
-	    "Percent that use in one window counts of use in the next, for fairshare. 100: all windows count the same.")
+	    "Weight of a window's usage in fairshare, as a percentage of the weight of the next window. 100: all windows count the same.")
 ROW(BACKFILL, "backfill", SERVER, .type = ATTR_WORD, .words = "none first_fit best_fit greedy",
     .about =
-	    "Which jobs overtake those that can't start, without delaying the ones that have reservations. none: no job does. first_fit: each that fits, in the order of the queue. "
-	    "best_fit: each that fits, the one with the most CPUs first. greedy: those that together leave the fewest CPUs idle. Unset: as the policy has it.")
+	    "Which jobs may overtake jobs that can't start, without delaying those with reservations. none: no job. first_fit: each that fits, in queue order. "
+	    "best_fit: each that fits, the one with the most CPUs first. greedy: those that together leave the fewest CPUs idle. Unset: the policy decides.")
 
 /* Running. */
 ROW(KILL_DELAY, "kill_delay", SERVER, .also = SET_KILL_DELAY_QUEUE, SECONDS("10"), .alias = "grace",
@@ -165,15 +164,14 @@ ROW(KILL_DELAY, "kill_delay", SERVER, .also = SET_KILL_DELAY_QUEUE, SECONDS("10"
 ROW(KILL_DELAY_QUEUE, "kill_delay", QUEUE, SECONDS(NULL), .alias = "grace",
     .about = "The same for jobs of the queue. Unset: the server's.")
 ROW(MEM_ENFORCE, "mem_enforce", SERVER, BOOL("True"),
-    .about = "A job that uses more memory than it asked for is ended.")
+    .about = "Jobs that use more memory than they requested are killed.")
 ROW(LOGIN_SHELL, "login_shell", SERVER, BOOL("False"),
     .about = "Job scripts are run by a login shell, which reads the user's profile.")
 ROW(INTERACTIVE_GRACE, "interactive_grace", SERVER, .type = ATTR_DURATION, .initial = "30", .min = 1, .max = YEAR,
-    .about =
-	    "Seconds for which an interactive job waits for its terminal, when it starts or when the connection breaks.")
+    .about = "Seconds that an interactive job waits for its terminal after it starts or its connection breaks.")
 ROW(INTERACTIVE_WALLTIME, "interactive_walltime", SERVER, SECONDS(NULL), .alias = "interactive_limit",
     .about =
-	    "The longest walltime of an interactive job, in seconds: one that asks for more is refused, and one that does not ask gets at most this. 0: "
+	    "The longest walltime of an interactive job, in seconds: a job that requests more is refused, and one that requests none gets at most this. 0: "
 	    "interactive jobs are refused. Unset: as for other jobs.")
 ROW(INTERACTIVE_WARNING, "interactive_warning", SERVER, SECONDS(NULL),
     .about =
@@ -184,10 +182,10 @@ ROW(INTERACTIVE_BREAKS_DEADLINES, "interactive_breaks_deadlines", SERVER, BOOL("
 	    "Under the policy artaras an interactive job may displace or delay jobs even if a guaranteed deadline is missed. False: it is refused then.")
 ROW(LONG_CHECKPOINT, "long_checkpoint", SERVER, SECONDS(NULL),
     .about =
-	    "A checkpoint that may take longer than this many seconds is a long one: interactive jobs under the policy artaras don't wait for it, see long_checkpoint_rule. Unset: none is.")
+	    "A checkpoint that may take longer than this many seconds is a long one: interactive jobs under the policy artaras don't wait for it, see long_checkpoint_rule. Unset: no checkpoint is long.")
 ROW(LONG_CHECKPOINT_RULE, "long_checkpoint_rule", SERVER, .type = ATTR_WORD, .words = "remove nights times",
     .about =
-	    "What becomes of jobs with long checkpoints under the policy artaras. remove: an interactive job stops them without a checkpoint, and they resume from their last one. "
+	    "How jobs with long checkpoints are treated under the policy artaras. remove: an interactive job stops them without a checkpoint, and they resume from their last one. "
 	    "nights: they run only in long_checkpoint_hours, and are saved before those end. times: an interactive job can stop them only in long_checkpoint_times. Unset: remove.")
 ROW(LONG_CHECKPOINT_HOURS, "long_checkpoint_hours", SERVER, .type = ATTR_HOURS,
     .about =
@@ -217,36 +215,35 @@ ROW(RERUN_LOST, "rerun_lost", SERVER, BOOL("True"),
 ROW(NODE_DOWN_AFTER, "node_down_after", SERVER, .type = ATTR_DURATION, .initial = "30", .min = 1, .max = YEAR,
     .about = "Seconds without a word from a node after which it is down: nothing new is started there.")
 ROW(NODE_LOST_AFTER, "node_lost_after", SERVER, SECONDS("600"),
-    .about =
-	    "Seconds without a word from a node after which its rerunnable jobs are run elsewhere; they end themselves "
-	    "before that. 0: never, they are waited for.")
+    .about = "Seconds without contact to a node after which its rerunnable jobs are run elsewhere; before that they "
+	     "end themselves. 0: never; the server waits for them.")
 ROW(SHARED_PATHS, "shared_paths", SERVER, .type = ATTR_TEXT,
-    .about = "Directories, joined by commas, that are the same on all machines: output is written there directly. File "
-	     "systems of the network's kinds (NFS and the like) count by themselves.")
+    .about = "Directories, separated by commas, that are shared by all machines: output is written there directly. "
+	     "Network file systems, such as NFS, are recognised without this.")
 
 ROW(CHECKPOINT_PATH, "checkpoint_path", SERVER, .type = ATTR_TEXT, .initial = ".shunt/checkpoints",
     .about =
-	    "Where jobs have their checkpoint directories: absolute, or below each user's home. On a file system that all nodes "
-	    "share, else a job that is restarted on another node begins anew. qsub -c dir=PATH is another one for a job.")
+	    "Directory of the jobs' checkpoint directories: absolute, or relative to each user's home. Unless all nodes share "
+	    "it, a job that is restarted on another node starts from the beginning. qsub -c dir=PATH overrides it for a job.")
 ROW(CHECKPOINT_INTERVAL, "checkpoint_interval", SERVER, .also = SET_CHECKPOINT_INTERVAL_CLASS, .type = ATTR_DURATION,
     .initial = "3600", .min = 1, .max = YEAR,
-    .about = "Seconds between periodic checkpoints of a job that asks for them and names no interval.")
+    .about = "Seconds between periodic checkpoints of a job that requests them without an interval.")
 ROW(CHECKPOINT_INTERVAL_MIN, "checkpoint_interval_min", SERVER, .also = SET_CHECKPOINT_INTERVAL_MIN_CLASS, SECONDS("0"),
     .alias = "checkpoint_min",
-    .about = "The shortest interval that is kept, in seconds; a job that asks for a shorter one gets this.")
+    .about = "Shortest interval between checkpoints, in seconds; a job that requests a shorter one gets this.")
 ROW(CHECKPOINT_DURATION, "checkpoint_duration", SERVER, .also = SET_CHECKPOINT_DURATION_CLASS, .type = ATTR_DURATION,
-    .initial = "60", .min = 1, .max = YEAR, .about = "Seconds that a checkpoint may take, of a job that does not say.")
+    .initial = "60", .min = 1, .max = YEAR, .about = "Seconds that a checkpoint may take, unless the job specifies it.")
 ROW(CHECKPOINT_DURATION_MAX, "checkpoint_duration_max", SERVER, .also = SET_CHECKPOINT_DURATION_MAX_CLASS,
     .type = ATTR_DURATION, .initial = "3600", .min = 1, .max = YEAR,
-    .about = "The longest that a job may ask for, in seconds; one that asks for more is refused.")
+    .about = "Longest duration of a checkpoint that a job may request, in seconds; more is refused.")
 ROW(TIME_SLICE, "time_slice", SERVER, SECONDS("0"),
     .about =
-	    "Of the policy artaras: how long, in seconds, a job that makes checkpoints has its partition at once while others wait for it. Then it saves its work, "
-	    "makes room for them, and goes on when all that wait now have had their turn. 0: jobs run to their end.")
+	    "Under the policy artaras: seconds for which a job that makes checkpoints keeps its partition while others wait for it. It then saves its work, "
+	    "makes room for them, and continues when all that are now waiting have had their turn. 0: jobs run to their end.")
 ROW(MOVE, "move", SERVER, .also = SET_MOVE_CLASS, BOOL("False"),
     .about =
-	    "Whether a running job that makes checkpoints may be stopped at one and go on elsewhere when a waiting job fits by that.")
-ROW(MOVE_CLASS, "move", CLASS, .type = ATTR_BOOL, .about = "The same, of jobs of the class. Unset: the server's.")
+	    "A running job that makes checkpoints may be stopped at one and continue elsewhere if a waiting job then fits.")
+ROW(MOVE_CLASS, "move", CLASS, .type = ATTR_BOOL, .about = "The same for jobs of the class. Unset: the server's.")
 ROW(START, "start", CLASS, .also = SET_START_RESERVATION, .type = ATTR_WORD, .initial = "script",
     .words = "script spmd",
     .about =
@@ -257,21 +254,22 @@ ROW(METHOD, "method", CLASS, .type = ATTR_WORD, .initial = "signal", .words = "s
 	    "signal: the program saves itself when it gets a signal. script: `saver` runs beside it and saves it. criu: CRIU saves it, and it need not know; "
 	    "on one host whose server or agent runs as root, with the program criu; for root's jobs only, unless users are trusted with root's rights; not with start = spmd.")
 ROW(PERIODIC_SIGNAL, "periodic_signal", CLASS, .type = ATTR_NUMBER, .initial = "10", .min = 0, .max = 64,
-    .about = "The number of the signal for a checkpoint after which the program goes on; 0: it makes none of them.")
+    .about =
+	    "Number of the signal for a checkpoint after which the program continues; 0: it makes no such checkpoints.")
 ROW(PREEMPT_SIGNAL, "preempt_signal", CLASS, .type = ATTR_NUMBER, .initial = "12", .min = 0, .max = 64,
-    .about = "The number of the signal for the last checkpoint, after which the program must exit; 0: none is sent.")
+    .about = "Number of the signal for the last checkpoint, after which the program must exit; 0: none is sent.")
 ROW(RESTART_ARGUMENT, "restart_argument", CLASS, BOOL("True"),
-    .about = "-Restart is the last argument of a script that restarts. $SHUNT_RESTART is set in any case.")
+    .about = "A restarted script gets -Restart as its last argument. $SHUNT_RESTART is set in any case.")
 ROW(EXIT_SAVES, "exit_saves", CLASS, BOOL("False"),
     .about = "Exit status 0 after the preempt signal counts as a checkpoint, without the file `done`.")
 ROW(SAVER, "saver", CLASS, .type = ATTR_TEXT,
     .about =
 	    "The program of the method script, an absolute path: run as the job's user in the directory of the checkpoint, "
-	    "with that path, the session of the job and the cause as arguments; exit status 0 is a good checkpoint. qsub -c saver=PATH is the user's own.")
+	    "with that path, the session of the job and the cause as arguments; exit status 0 is a good checkpoint. qsub -c saver=PATH overrides it for a job.")
 ROW(RESTARTER, "restarter", CLASS, .type = ATTR_TEXT,
     .about =
 	    "A program, an absolute path, that is run instead of the script when a job restarts: as its user, with the path of the checkpoint "
-	    "as argument. Unset: the script is run again. qsub -c restarter=PATH is the user's own.")
+	    "as argument. Unset: the script is run again. qsub -c restarter=PATH overrides it for a job.")
 ROW(CHECKPOINT_INTERVAL_CLASS, "checkpoint_interval", CLASS, .type = ATTR_DURATION, .min = 1, .max = YEAR,
     .about = "As the server's, for jobs of the class. Unset: the server's.")
 ROW(CHECKPOINT_INTERVAL_MIN_CLASS, "checkpoint_interval_min", CLASS, SECONDS(NULL), .about = "The same.")
@@ -282,8 +280,8 @@ ROW(CHECKPOINT_DURATION_MAX_CLASS, "checkpoint_duration_max", CLASS, .type = ATT
 
 ROW(DELIVER_FOR, "deliver_for", SERVER, SECONDS("60"),
     .about =
-	    "Seconds that a job's output is tried to be delivered to a host which can't be reached; then it stays where the "
-	    "job ran, and the job's comment says so.")
+	    "Seconds for which delivery of a job's output to an unreachable host is retried; then the output stays where "
+	    "the job ran, and the job's comment says so.")
 
 /* Completed jobs. */
 ROW(KEEP_COMPLETED, "keep_completed", SERVER, .also = SET_KEEP_COMPLETED_QUEUE, SECONDS("86400"),
@@ -301,35 +299,34 @@ ROW(KEEP_AUDIT, "keep_audit", SERVER, .type = ATTR_DURATION, .initial = "forever
 ROW(SHOW_COMPLETED, "show_completed", SERVER, SECONDS("300"),
     .about =
 	    "Seconds that lists of qstat show jobs after their end; by id, with -x and -H they are shown as long as they are kept.")
-ROW(MAIL_FROM, "mail_from", SERVER, .type = ATTR_TEXT, .initial = "adm", .about = "Who mail about jobs comes from.")
+ROW(MAIL_FROM, "mail_from", SERVER, .type = ATTR_TEXT, .initial = "adm", .about = "Sender of mail about jobs.")
 ROW(MAIL_DOMAIN, "mail_domain", SERVER, .type = ATTR_TEXT,
-    .about = "Mail to users goes to user@DOMAIN; \"never\" sends none. Unset: to the user as the name is.")
+    .about = "Mail to users goes to user@DOMAIN; \"never\" sends none. Unset: to the user name alone.")
 ROW(HOOK_TIME, "hook_time", SERVER, .type = ATTR_NUMBER, .initial = "500", .min = 1, .max = 10000,
-    .about = "Milliseconds on the processor that one call of a hook may take; then it has failed.")
+    .about = "Processor time that one call of a hook may use, in milliseconds; a call that needs more fails.")
 ROW(HOOK_MEMORY, "hook_memory", SERVER, .type = ATTR_MEMORY, .initial = "64mb", .min = 1024, .max = 1 << 20,
-    .about = "Memory that one call of a hook may have; one that needs more has failed.")
+    .about = "Memory that one call of a hook may use; a call that needs more fails.")
 ROW(HOOK_FAILURE, "hook_failure", SERVER, .type = ATTR_WORD, .initial = "refuse", .words = "refuse accept",
     .about =
-	    "What follows when a hook for submit or modify fails. refuse: the request is refused. accept: it goes on as if the hook did not exist.")
+	    "What happens when a hook for submit or modify fails. refuse: the request is refused. accept: it proceeds without the hook.")
 ROW(HOOK_REFRESH, "hook_refresh", SERVER, .type = ATTR_DURATION, .initial = "60", .min = 5, .max = 86400,
     .about =
-	    "Seconds after which the hooks' factor of the priority (priority_factor) is asked for again, of all jobs that wait.")
+	    "Seconds after which the hooks are asked again for the priority factor (priority_factor) of all waiting jobs.")
 ROW(LOG_EVENTS, "log_events", SERVER, .type = ATTR_LIST,
     .words = "startup shutdown jobsubmit jobstart checkpoint jobfinish jobremove jobmove quota error all",
     .about =
-	    "Kinds of events that have a line each in events.log, in the state directory: startup, shutdown, jobsubmit, jobstart, checkpoint, jobfinish, jobremove, "
+	    "Kinds of events that are logged to events.log, one line each, in the state directory: startup, shutdown, jobsubmit, jobstart, checkpoint, jobfinish, jobremove, "
 	    "jobmove, quota, error; or all. Unset: none.")
 ROW(LOG_FORMAT, "log_format", SERVER, .type = ATTR_WORD, .initial = "text", .words = "text json",
-    .about = "What those lines are: text for people, or a JSON object each.")
-ROW(COMMENT, "comment", BOTH, .also = SET_COMMENT_PARTITION, .type = ATTR_TEXT,
-    .about = "A note for people, which qstat -f shows.")
+    .about = "Format of these lines: text for people, or one JSON object each.")
+ROW(COMMENT, "comment", BOTH, .also = SET_COMMENT_PARTITION, .type = ATTR_TEXT, .about = "Comment, shown by qstat -f.")
 
 /* Partitions. */
 ROW(NODES_PARTITION, "nodes", PARTITION, .also = SET_NODES_RESERVATION, .type = ATTR_NODES,
     .about =
-	    "Its nodes, joined by commas; n[1-8] are eight. A node is in one partition at most; those in none run the jobs that ask for no partition.")
+	    "Its nodes, separated by commas; n[1-8] stands for eight. A node is in at most one partition; nodes without one run jobs that do not request a partition.")
 ROW(COMMENT_PARTITION, "comment", PARTITION, .also = SET_COMMENT_PARTY, .type = ATTR_TEXT,
-    .about = "A note for people, which shunt partitions shows.")
+    .about = "Comment, shown by shunt partitions.")
 
 /* Users, groups, accounts and qualities of service. */
 ROW(COORDINATORS_ACCOUNT, "coordinators", ACCOUNT, .type = ATTR_LIST,
@@ -337,8 +334,8 @@ ROW(COORDINATORS_ACCOUNT, "coordinators", ACCOUNT, .type = ATTR_LIST,
 	     "and of those below it, and change their acl_users.")
 ROW(ACL_USERS_CHARGED, "acl_users", ACCOUNT | QOS, .also = SET_ACL_USERS_RESERVATION, .type = ATTR_LIST,
     .about =
-	    "Users (user@host, * for any) whose jobs may be charged to the account, or have the QoS; -user shuts one out. Of acl_users, acl_groups and acl_accounts any that is set and names "
-	    "the user is enough; without any it is for everybody, and an account has the lists of its parent.")
+	    "Users (user@host, * for any) whose jobs may be charged to the account, or have the QoS; -user shuts one out. A user needs to match only one of acl_users, acl_groups and acl_accounts. "
+	    "Without lists everybody may use it, and an account has the lists of its parent.")
 ROW(ACL_GROUPS_CHARGED, "acl_groups", ACCOUNT | QOS, .also = SET_ACL_GROUPS_RESERVATION, .type = ATTR_LIST,
     .about = "Groups whose members may use it, as acl_users.")
 ROW(ACL_ACCOUNTS, "acl_accounts", QOS, .also = SET_ACL_ACCOUNTS_RESERVATION, .type = ATTR_LIST,
@@ -347,18 +344,18 @@ ROW(MAY_PREEMPT, "may_preempt", QOS, BOOL("False"),
     .about =
 	    "Its jobs with a deadline are emergency jobs: if a deadline cannot be met otherwise, normal and starving jobs are stopped and requeued.")
 ROW(DEDICATED, "dedicated", QOS, BOOL("False"), .about = "Its jobs have their nodes to themselves.")
-ROW(PARENT, "parent", ACCOUNT, .type = ATTR_TEXT, .about = "The account that it is a part of.")
+ROW(PARENT, "parent", ACCOUNT, .type = ATTR_TEXT, .about = "Parent account.")
 ROW(DEFAULT_ACCOUNT, "default_account", ATTR_USER | ATTR_GROUP, .type = ATTR_TEXT,
-    .about = "The account of jobs that name none: their user's, else their group's.")
+    .about = "Account of jobs that do not name one: the user's setting, else the group's.")
 ROW(DEFAULT_QOS, "default_qos", ATTR_USER | ATTR_GROUP | ACCOUNT | BOTH, .type = ATTR_TEXT,
     .about =
-	    "The quality of service of jobs that ask for none: their user's, else their account's, their group's, their queue's, the server's. One that the user may not use is passed over.")
+	    "Quality of service of jobs that do not request one: the setting of the user, else of the account, the group, the queue, the server. One that the user may not use is skipped.")
 ROW(PRIORITY_PARTY, "priority", OF_PARTIES, .type = ATTR_NUMBER, .initial = "0", .min = -JOBS_MAX, .max = JOBS_MAX,
     .about =
 	    "A factor of the priority of its jobs, which counts as priority_weight.user, .group, .account and .qos say.")
 ROW(FAIRSHARE, "fairshare", ATTR_USER | ATTR_GROUP | ACCOUNT, .type = ATTR_NUMBER, .min = 0, .max = 100,
     .about =
-	    "Percent of what its siblings use together that it is to get in the long run: of an account, those with the same parent; of a group, those on the same account; of a user, those in "
+	    "Target share of the usage of it and its siblings together, in percent: of an account, those with the same parent; of a group, those on the same account; of a user, those in "
 	    "the same group. It counts as priority_weight.fairshare says.")
 ROW(COMMENT_PARTY, "comment", OF_PARTIES, .also = SET_COMMENT_RESERVATION, .type = ATTR_TEXT, .about = "Comment.")
 ROW(RESERVATION, "reservation", QOS, .type = ATTR_TEXT,
@@ -369,9 +366,9 @@ ROW(NODES_RESERVATION, "nodes", RESERVATION, .type = ATTR_NODES,
     .about = "The reserved nodes, separated by commas. n[1-8] stands for eight nodes, all for every node.")
 ROW(PER_NODE, "per_node", RESERVATION, .type = ATTR_AMOUNTS,
     .about =
-	    "What it keeps of each node, as in per_node.ncpus = 2; also mem, disk and swap. Other jobs have the rest. Unset: whole nodes.")
+	    "Amounts reserved on each node, as in per_node.ncpus = 2; also mem, disk and swap. Other jobs can use the rest. Unset: whole nodes.")
 ROW(AMOUNTS, "amounts", RESERVATION, .type = ATTR_AMOUNTS,
-    .about = "What it keeps of resources_available, as in amounts.matlab = 3.")
+    .about = "Amounts reserved of resources_available, as in amounts.matlab = 3.")
 ROW(NODE_COUNT, "node_count", RESERVATION, .type = ATTR_NUMBER, .min = 1, .max = 1000000,
     .about =
 	    "Number of nodes to choose when the times are set, if nodes is not given. The nodes with the fewest jobs in the way are taken.")
