@@ -1,5 +1,5 @@
 /*
- * count.c - a program that saves its work: it counts, a step at a time, and goes on where it was when it is run again.
+ * count.c - a program that saves its work: it counts, a step at a time, and continues where it was when it is run again.
  *
  *	cc -o count count.c;  echo './count 1000 "$@"' | qsub -c enabled
  *

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A program that saves its work: it counts, a step at a time, and goes on where it was when it is run again.
+"""A program that saves its work: it counts, a step at a time, and continues where it was when it is run again.
 
     qsub -c enabled count.py
 """
@@ -25,7 +25,7 @@ def save(n):
         with open(os.path.join(new, "state"), "w") as f:
             f.write("%d\n" % n)
         open(os.path.join(new, "done"), "x").close()
-    except OSError as e:  # it goes on without; a final one is tried until the time is over
+    except OSError as e:  # it continues without; a final one is tried until the time is over
         print("not saved: %s" % e, file=sys.stderr)
         return False
     return True

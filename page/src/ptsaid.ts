@@ -148,7 +148,7 @@ export const sentences: Record<string, string> = {
   'workdir "{1}" must be an absolute path': 'o diretório "{1}" deve ser um caminho absoluto',
   '{1} "{2}" must be LOCAL_PATH@HOST:PATH, several of them joined by commas': '{1} "{2}" deve ter a forma CAMINHO_LOCAL@MÁQUINA:CAMINHO, vários deles separados por vírgulas',
   "{1} needs an estimate, a deadline and a budget: -l estimate=1:00:00,deadline=+3h,budget=2": "{1} precisa de duração estimada, prazo e orçamento: -l estimate=1:00:00,deadline=+3h,budget=2",
-  "an estimate needs a budget, too: -l budget=HOURS ('shunt whatif' shows the price)": "uma duração estimada também precisa de um orçamento: -l budget=HORAS ('shunt whatif' mostra o preço)",
+  "an estimate needs a budget as well: -l budget=HOURS ('shunt whatif' shows the price)": "uma duração estimada também precisa de um orçamento: -l budget=HORAS ('shunt whatif' mostra o preço)",
   "class: unknown class {1} (known: {2})": "classe desconhecida: {1} (conhecidas: {2})",
   "restart: job {1} has no checkpoint to restart from": "o trabalho {1} não tem checkpoint de onde recomeçar",
   "restart: there is no job {1}, or it was forgotten together with its checkpoints": "o trabalho {1} não existe, ou foi esquecido junto com seus checkpoints",

@@ -52,7 +52,7 @@ static const char usage[] =
 	"  --name NAME        the node's name; the host's if not given\n"
 	"  --port PORT        where other nodes reach this one; 7723 if not given, 0: any that is free\n"
 	"  --cpus N           let jobs use N of this machine's CPUs; which ones is not decided here\n"
-	"  --memory KIB       let jobs use so much of its memory; otherwise all, or with --cpus a part\n"
+	"  --memory KIB       memory that jobs may use; default: all, or with --cpus a proportional part\n"
 	"  --leaves INSTANT   no job lasts longer than until then, in seconds since 1970\n"
 	"  --guest            end as soon as the node is removed, and ten minutes after the last answer of a server\n"
 	"  --workstation POLICY  its owner comes first: share, idle or hours=..., see docs/workstations.md\n"

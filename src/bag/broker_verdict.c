@@ -12,7 +12,7 @@
 
 #include "bag/broker_internal.h"
 
-enum { DOUBT_US = 600 * 1000000 }; /* as long as a session key is valid */
+enum { DOUBT_US = 600 * 1000000 }; /* lifetime of a session key, microseconds */
 
 struct flight *flight_find(struct peer *p, uint64_t task, size_t *ret_at)
 {

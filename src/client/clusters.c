@@ -78,11 +78,12 @@ static int file_check(int fd, const char *path, struct err *err)
 		return err_set(err, -EINVAL, "%.300s is not a file of 'shunt login'", path);
 	if (s.st_uid != geteuid() && s.st_uid != 0)
 		return err_set(err, -EACCES,
-			       "%.300s belongs to another user, and is not used: log in anew with 'shunt login'", path);
+			       "%.300s belongs to another user, and is not used: log in again with 'shunt login'",
+			       path);
 	if (s.st_mode & 077)
 		return err_set(
 			err, -EACCES,
-			"%.150s holds a secret, but others may read or write it: it is not used until you run 'chmod 600 %.150s' (and 'shunt login' anew, if somebody may have read it)",
+			"%.150s holds a secret, but others may read or write it: it is not used until you run 'chmod 600 %.150s' (and 'shunt login' again, if somebody may have read it)",
 			path, path);
 	return 0;
 }
@@ -130,7 +131,7 @@ static int login_parse(const struct strbuf *text, const char *name, const char *
 		return 0;
 	}
 	login_fini(&l);
-	return err_set(err, -EINVAL, "%.300s is damaged: log in anew with 'shunt login'", path);
+	return err_set(err, -EINVAL, "%.300s is damaged: log in again with 'shunt login'", path);
 }
 
 static int no_such(const char *name, struct err *err)

@@ -22,7 +22,7 @@ void commands_help(FILE *out)
 	list_print(out, false);
 	fprintf(out, "\ncommands of PBS, called by these names or as 'shunt qsub':\n");
 	list_print(out, true);
-	fprintf(out, "\n'shunt COMMAND --help' tells more.\n");
+	fprintf(out, "\nSee 'shunt COMMAND --help'.\n");
 }
 
 /* Returns the index of the next command of a group, from `i` on; ncommands: none. */
@@ -46,7 +46,7 @@ int commands_help_group(const char *word, FILE *out)
 			fprintf(out, "\nexamples:\n");
 		command_examples(commands[i], out);
 	}
-	fprintf(out, "\n'shunt %s COMMAND --help' tells more.\n", word);
+	fprintf(out, "\nSee 'shunt %s COMMAND --help'.\n", word);
 	return EXIT_OK;
 }
 

@@ -144,7 +144,7 @@ const struct field job_members[] = {
 	{"shell", .is = IS_TEXT | IS_NULL, "path of the interpreter; default: the `#!` line, else the user's shell",
 	 .most = JOB_TEXT_MOST, .in = IN_BODY | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED},
 	{"output", .is = IS_TEXT | IS_NULL,
-	 "path, relative to workdir; a directory: the default name in it; of an array, `-INDEX` is added unless the name tells elements apart",
+	 "path, relative to workdir; a directory: the default name in it; of an array, `-INDEX` is added unless the name distinguishes elements",
 	 .most = JOB_TEXT_MOST, .in = IN_BODY | AT_SUBMIT | AT_ALTER | HOOKED | ECHOED},
 	{"error", .is = IS_TEXT | IS_NULL, "as output", .most = JOB_TEXT_MOST,
 	 .in = IN_BODY | AT_SUBMIT | AT_ALTER | HOOKED | ECHOED},

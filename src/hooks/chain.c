@@ -66,8 +66,8 @@ static bool verdict_take(const struct hook_chain *c, const char *file, struct ho
 		err_set(&err, 0, "%s", v->message);
 	else
 		err_set(&err, 0,
-			"the site's hook %.100s failed, and so nothing is accepted now; tell the administrator: %s",
-			file, v->message);
+			"the site's hook %.100s failed, so nothing is accepted now; inform the administrator: %s", file,
+			v->message);
 	a->message = mem_strdup(err.text);
 	json_decref(a->changes);
 	a->changes = NULL;

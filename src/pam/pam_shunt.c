@@ -245,7 +245,7 @@ static int check(pam_handle_t *pamh, int flags, int argc, const char **argv)
 	if (pw->pw_uid == 0)
 		return PAM_SUCCESS;
 	if (!options_read(pamh, argc, argv, &o))
-		return refuse(pamh, flags, user, "the options of pam_shunt are wrong: tell your administrator");
+		return refuse(pamh, flags, user, "the options of pam_shunt are wrong: inform your administrator");
 	if (is_listed(o.users, user) || is_in_group(pamh, o.groups, user))
 		return PAM_SUCCESS;
 	return admit(pamh, flags, &o, user, pw->pw_uid);

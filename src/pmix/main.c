@@ -334,10 +334,10 @@ static int setup_read(struct part *p, struct err *err)
 	while ((rc = cable_next(&p->cable, &head, &data, &n)) == 0) {
 		struct pollfd in = {.fd = p->cable.in, .events = POLLIN};
 		if (poll(&in, 1, -1) > 0 && cable_fill(&p->cable) < 0)
-			return err_set(err, -EPIPE, "it is started by 'shunt launch', which tells it what to do");
+			return err_set(err, -EPIPE, "it is started by 'shunt launch', which gives it its instructions");
 	}
 	if (rc < 0)
-		return err_set(err, rc, "it is started by 'shunt launch', which tells it what to do");
+		return err_set(err, rc, "it is started by 'shunt launch', which gives it its instructions");
 	rc = layout_read(head, data, n, &p->l, err);
 	json_decref(head);
 	return rc;

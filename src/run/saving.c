@@ -383,7 +383,7 @@ static void dumped(struct shepherd *s, bool good, bool cut)
 	v->page->why[0] = '\0';
 	if (cut && !v->final) {
 		strbuf_printf(&s->say,
-			      "%sCRIU did not save it within %" PRId64 " s: it goes on from the checkpoint before",
+			      "%sCRIU did not save it within %" PRId64 " s: it continues from the checkpoint before",
 			      s->say.n ? ". " : "", s->o->checkpoint.duration);
 		v->cause = SAVE_SHUTDOWN; /* the job is not to blame */
 	}

@@ -52,9 +52,11 @@ enum knowledge {
 
 /* How ORDER_DUE treats wide jobs (sched/duedate.c). */
 enum wide_rule {
-	WIDE_OBSERVED, /* by the share of the work that wide jobs have done so far */
-	WIDE_RARE,     /* as if it were small */
-	WIDE_COMMON,   /* as if it were large: as far as a shadow of EASY shows that others can pay */
+	WIDE_OBSERVED, /* depends on the share of the work so far that was done by wide jobs */
+	WIDE_RARE,     /* assumes that this share is small */
+	/* assumes that this share is large: favours wide jobs as far as a simulated EASY schedule
+	 * shows that other jobs can wait */
+	WIDE_COMMON,
 };
 
 struct policy {

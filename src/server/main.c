@@ -104,7 +104,7 @@ static const char usage[] =
 	"  --system        jobs of many users, under their own accounts; needs root\n"
 	"  --set-aside     move the files of another store away, so that a server with a new store can start; then end\n"
 	"  --copy-store FROM TO  copy a store to a new one ('shunt store copy'); --json prints the result as JSON\n"
-	"  --check-conf FILE  tell everything that is wrong with a configuration file ('shunt config check')\n"
+	"  --check-conf FILE  report everything that is wrong with a configuration file ('shunt config check')\n"
 	"  --example-conf  print a configuration file with all options explained\n";
 
 #define die(...) log_fatal("shuntd", __VA_ARGS__)

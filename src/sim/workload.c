@@ -251,7 +251,7 @@ static void ids_make_unique(struct workload *w)
 	map_fini(&seen);
 	if (unique)
 		return;
-	vec_push(&w->notes, mem_strdup("job numbers repeat or are missing: jobs are numbered anew from 1"));
+	vec_push(&w->notes, mem_strdup("job numbers repeat or are missing: jobs are renumbered from 1"));
 	for (size_t i = 0; i < w->jobs.n; i++)
 		w->jobs.v[i].id = (int64_t)i + 1;
 }

@@ -361,7 +361,7 @@ static void one_after_the_other(void **state)
 	assert_null(a.changes);
 	assert_string_equal(
 		a.message,
-		"the site's hook c.lua failed, and so nothing is accepted now; tell the administrator: c.lua:1: three");
+		"the site's hook c.lua failed, so nothing is accepted now; inform the administrator: c.lua:1: three");
 	hook_answer_fini(&a);
 	a = chain(texts, 3, false);
 	assert_int_equal(a.result, HOOK_ACCEPTED);

@@ -70,5 +70,5 @@ void doctor_jobs(struct doctor *d)
 	rest(d, "jobs", seen.failed, "jobs are held after failed starts");
 	rest(d, "homes", seen.homeless, "jobs ran without their working directory");
 	doctor_fine(d, "jobs", "none waits for nodes that do not exist");
-	doctor_fine(d, "homes", "no job was without its working directory; only jobs that ran can tell");
+	doctor_fine(d, "homes", "no job was without its working directory; only jobs that ran can show this");
 }

@@ -31,7 +31,7 @@ struct down_arguments {
 		FLAG(0, "force", force, "even if that breaks guaranteed deadlines"),                                   \
 		FLAG(0, "system", system, "the system's server, even if you have one of your own")
 static const struct option down_options[] = {
-	FLAG(0, "kill", kill, "end running jobs first; otherwise they continue, and are known again after 'shunt up'"),
+	FLAG(0, "kill", kill, "end running jobs first; otherwise they continue, and 'shunt up' finds them again"),
 	WHEN,
 	{0},
 };

@@ -93,7 +93,7 @@ const struct command command_join = {
 	.operands_max = 2,
 	.about = "Make this machine a node of a cluster (as root).",
 	.details =
-		"Checks by the token that it is the right server, obtains a certificate, and starts the agent, which tells what this "
+		"Checks by the token that it is the right server, obtains a certificate, and starts the agent, which reports what this "
 		"machine has and runs its jobs from then on, also after a restart of the machine. Without TOKEN, or if that is "
 		"-, the token is read from the standard input.",
 	.examples = examples,

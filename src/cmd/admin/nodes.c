@@ -28,7 +28,7 @@ static const char *const examples[] = {
 	"shunt nodes",
 	"All nodes, and how full they are.",
 	"shunt nodes offline n3 -m 'new disk'",
-	"No job starts on n3 any more; those that run go on.",
+	"No further job starts on n3; running jobs continue.",
 	"shunt nodes drain n3 --at 18:00",
 	"From six on; until then jobs start there that end before.",
 	"shunt nodes online n3",
@@ -277,7 +277,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		if ((int)json_array_size(chosen) < operands->n)
 			code = command_fail(c, "not all of these nodes exist ('shunt nodes' lists them)");
 		else if (json_array_size(chosen) == 0 && !a->json)
-			printf("There are no nodes yet: 'shunt token create' tells how a machine becomes one.\n");
+			printf("There are no nodes yet: 'shunt token create' shows how to add a machine.\n");
 		json_decref(chosen);
 		reply_fini(&reply);
 	}

@@ -74,14 +74,14 @@ static int offline(const struct command *c, const void *arguments, const struct 
 }
 
 static const char *const offline_examples[] = {"shunt nodes offline n[3-5] -m 'new disks'",
-					       "No job starts on these three; those that run there go on.", NULL};
+					       "No job starts on these three; running jobs continue.", NULL};
 
 const struct command command_nodes_offline = {
 	.name = "nodes offline",
 	.operands = "NODE...",
 	.operands_min = 1,
 	.operands_max = INT_MAX,
-	.about = "Take nodes out of service: jobs that run there go on, no other starts.",
+	.about = "Take nodes out of service: running jobs continue, no other starts.",
 	.details = "It holds until 'shunt nodes online', also when the server or the node is restarted.",
 	.examples = offline_examples,
 	.options = offline_options,
@@ -143,7 +143,7 @@ const struct command command_nodes_drain = {
 	.operands_max = INT_MAX,
 	.about = "Take nodes out of service at a given time: no job starts there that would run longer.",
 	.details =
-		"Jobs that are running there go on, even beyond that time. 'shunt nodes online' cancels it, before and after; 'shunt "
+		"Jobs that are running there continue, even beyond that time. 'shunt nodes online' cancels it, before and after; 'shunt "
 		"nodes' and 'shunt plan' show the time, and 'shunt why' names it if a job waits because of it.",
 	.examples = drain_examples,
 	.options = drain_options,
@@ -254,7 +254,7 @@ static const char *const set_examples[] = {
 	"shunt nodes set n4 shared=true",
 	"Divide its CPUs among jobs with a budget, in shares (docs/libra.md).",
 	"shunt nodes set n5 'workstation=idle; quiet=5m'",
-	"Its owner comes first: jobs stop at the first key, and go on after five quiet minutes (docs/workstations.md).",
+	"Its owner comes first: jobs stop at the first key press, and continue after five quiet minutes (docs/workstations.md).",
 	NULL,
 };
 

@@ -302,7 +302,7 @@ const struct command command_owner = {
 	.operands = "",
 	.about = "Show who uses this workstation and what it gives to its cluster or pool.",
 	.details =
-		"Asks the agent on this machine, or the daemon of its pool: neither root nor a network is needed. 'shunt owner pause' stops what they run here, 'shunt owner resume' lets them go on. Both may be used by root and the owners that the "
+		"Asks the agent on this machine, or the daemon of its pool: neither root nor a network is needed. 'shunt owner pause' stops what they run here, 'shunt owner resume' lets them continue. Both may be used by root and the owners that the "
 		"policy names (owners=ana+bo), or, if it names none, by users who are logged in at the machine. The policy is the node's setting "
 		"'workstation' ('shunt nodes set NODE workstation=idle'), in a pool 'shunt pool start --owner idle'.",
 	.examples = examples,

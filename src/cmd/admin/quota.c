@@ -135,7 +135,7 @@ const struct command command_quota = {
 	.operands_max = 1,
 	.about = "Show the computation time that is left this month.",
 	.details =
-		"Each user has so many hours and minutes a month for normal, priority and interactive jobs. A job that is submitted takes its walltime; "
+		"Each user has a number of hours and minutes a month for normal, priority and interactive jobs. A job that is submitted takes its walltime; "
 		"when it ends, a part of what it did not use is returned. A job that never ran costs nothing. At the beginning of a month what is left "
 		"becomes the limit again, up to and including the month of the end date.",
 	.examples = examples,

@@ -29,8 +29,7 @@ static const struct option create_options[] = {
 	       "for another Shunt server, which hands jobs over to this one ('shunt site add'); NAME is what it is called here"),
 	OPTION(SECONDS, 0, "expires", expires, "TIME",
 	       "how long it is valid: 1h for a machine, 30d for a user, 365d for a site if not given"),
-	OPTION(NUMBER, 0, "uses", uses, "N", "so many machines may join with it; one if not given", .min = 1,
-	       .max = 10000),
+	OPTION(NUMBER, 0, "uses", uses, "N", "let N machines join with it; default: one", .min = 1, .max = 10000),
 	OPTION(TEXT, 0, "name", name, "NODE", "the machine can join as this node only"),
 	OPTION(TEXT, 0, "user", user, "USER", "with --login: for that user instead of yourself (for managers)"),
 	OPTION(TEXT, 0, "label", label, "TEXT", "a note that 'shunt token list' shows"),
@@ -226,7 +225,7 @@ const struct command command_token_revoke = {
 	.operands_max = INT_MAX,
 	.about = "End tokens at once.",
 	.details =
-		"A node that has joined stays one ('shunt nodes remove' ends that); its jobs and those of a user go on.",
+		"A node that has joined stays one ('shunt nodes remove' ends that); its jobs and those of a user continue.",
 	.examples = revoke_examples,
 	.run = revoke,
 };

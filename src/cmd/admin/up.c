@@ -24,7 +24,7 @@ struct up_arguments {
 static const struct option up_options[] = {
 	OPTION_ROW(
 		TEXT, 0, "nodes", offsetof(struct up_arguments, nodes), "NODES",
-		"this machine as so many nodes: 4x8 is four of 8 CPUs, parts:8,8,16 partitions A, B and C of so many nodes of one CPU; if not given: as last time, at first one with the CPUs it has (auto)"),
+		"nodes that this machine is divided into: 4x8 is four of 8 CPUs, parts:8,8,16 partitions A, B and C with 8, 8 and 16 nodes of one CPU; if not given: as last time, at first one with the CPUs it has (auto)"),
 	OPTION_ROW(FILE, 0, "conf", offsetof(struct up_arguments, conf), "FILE",
 		   "another configuration file than the instance's own"),
 	OPTION_ROW(FLAG, 0, "system", offsetof(struct up_arguments, system), NULL,

@@ -312,7 +312,7 @@ const struct command command_bag_cancel = {
 	.operands_max = 1,
 	.about = "Cancel a bag: its running tasks are killed, finished ones keep their results.",
 	.details =
-		"Requests to clusters are cancelled, too, also those of a broker that was killed. 'shunt bag run' continues a cancelled bag.",
+		"Requests to clusters are cancelled as well, including those of a broker that was killed. 'shunt bag run' continues a cancelled bag.",
 	.examples = cancel_examples,
 	.run = cancel,
 	.alone = true,

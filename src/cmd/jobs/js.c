@@ -25,7 +25,7 @@ struct arguments {
 #define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
 	FLAG('l', "long", extended,
-	     "show class, processors, submission time, deadline and checkpoints of each job, too"),
+	     "also show class, processors, submission time, deadline and checkpoints of each job"),
 	FLAG(0, "json", json, "print JSON instead of text"),
 	{0},
 };

@@ -30,7 +30,8 @@ static const struct option log_options[] = {
 		   "the last lines of the server's own log; for managers"),
 	OPTION_ROW(WORD, 0, "level", offsetof(struct log_arguments, level), "LEVEL",
 		   "with --server, only lines that are at least this severe", .words = SEVERITY_WORDS(" ")),
-	OPTION_ROW(FLAG, 'f', "follow", offsetof(struct log_arguments, follow), NULL, "go on until the job has ended"),
+	OPTION_ROW(FLAG, 'f', "follow", offsetof(struct log_arguments, follow), NULL,
+		   "continue until the job has ended"),
 	OPTION_ROW(FLAG, 0, "json", offsetof(struct log_arguments, json), NULL,
 		   "print JSON, with --follow a line per event"),
 	{0},
@@ -50,11 +51,11 @@ struct output_arguments {
 
 static const struct option output_options[] = {
 	OPTION_ROW(FLAG, 'f', "follow", offsetof(struct output_arguments, follow), NULL,
-		   "go on until the job has ended; wait for it if it has not begun"),
+		   "continue until the job has ended; wait for it if it has not started"),
 	OPTION_ROW(FLAG, 'e', "error", offsetof(struct output_arguments, error), NULL,
 		   "standard error instead of standard output"),
 	OPTION_ROW(NUMBER, 'n', "tail", offsetof(struct output_arguments, tail), "N",
-		   "only the last N lines of what is there; with --follow what comes after them, too",
+		   "only the last N lines written so far; with --follow also those that come after them",
 		   .max = TAIL_MOST),
 	{0},
 };

@@ -26,7 +26,7 @@ static const struct option options[] = {
 	OPTION(TEXT, 'q', "queue", queue, "QUEUE", "only jobs of this queue"),
 	OPTION(TEXT, 's', "state", states, "LETTERS",
 	       "only jobs in these states: Q queued, R running, H held, W waiting for a time or another job, E exiting, C completed"),
-	FLAG('a', "all", all, "finished jobs, too"),
+	FLAG('a', "all", all, "include finished jobs"),
 	FLAG('t', "elements", elements, "the elements of arrays one by one"),
 	FLAG(0, "json", json, "print JSON instead of a table"),
 	{0},

@@ -30,7 +30,7 @@ static const char help[] = "Keys\n"
 			   "  h           hold it, or release it if it is held\n"
 			   "  d           delete it (asks first)\n"
 			   "  /           only lines that contain a text; an empty one shows all again\n"
-			   "  a           finished jobs, too\n"
+			   "  a           include finished jobs\n"
 			   "  e           elements of arrays one by one, or arrays again\n"
 			   "  n           nodes, or jobs again\n"
 			   "  q, Escape   back; from the jobs: quit\n";

@@ -147,7 +147,7 @@ const struct command command_launch = {
 	.details =
 		"Ranks find each other by PMIx (Open MPI) or PMI-1 (MPICH and its relatives), without mpirun or ssh. A program that asks for PMI-2 is "
 		"refused. A rank "
-		"is told by SHUNT_RANK, SHUNT_SIZE, SHUNT_LOCAL_RANK and SHUNT_NODE who it is, and OMPI_COMM_WORLD_RANK is there, too; it "
+		"finds its place in SHUNT_RANK, SHUNT_SIZE, SHUNT_LOCAL_RANK and SHUNT_NODE, and OMPI_COMM_WORLD_RANK is set as well; it "
 		"has the environment and directory of this command. Standard input goes to rank 0. When a rank "
 		"fails (a signal, or an exit code that is not 0 before MPI_Finalize) or calls MPI_Abort, all are ended: SIGTERM, after two "
 		"seconds SIGKILL. The exit code is that of the first that failed, 128 and the signal's number where it was a signal. "

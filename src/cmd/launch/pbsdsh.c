@@ -36,7 +36,7 @@ static const struct option dsh_options[] = {
 	FLAG('o', "collect", collect, "print what each wrote as a whole, in the order of the places"),
 	FLAG('s', "sequential", sequential, "one after the other"),
 	FLAG('u', "unique", unique, "once for each host"),
-	FLAG('v', "verbose", verbose, "tell on standard error what starts and ends"),
+	FLAG('v', "verbose", verbose, "report on standard error what starts and ends"),
 	{0},
 };
 #undef AT

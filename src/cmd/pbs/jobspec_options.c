@@ -106,7 +106,7 @@ const struct option qalter_options[] = {
 	OPTION(TEXT, 'k', "keep", files.keep, "LETTERS", "keep output in the home directory: of o, e; n for none"),
 	OPTION(TEXT, 'R', "remove", remove, "LETTERS", "don't keep the output (o), the error output (e), or both (oe)"),
 	TEXTS('t', "-t", t, "TYPE|%N",
-	      "C, Q, E or N: the type, as --type; %5: so many elements of an array may run at once; %0: all"),
+	      "C, Q, E or N: the type, as --type; %5: at most 5 elements of an array run at once; %0: all"),
 	WORD(0, "type", type, "C|Q|E|N", "normal priority nice C Q E N", "common, with a deadline, emergency, or nice"),
 	TEXTS('p', "-p", p, "NUMBER|DATE",
 	     "a number: the priority, as --priority; a date: the deadline, as --deadline"),

@@ -22,7 +22,7 @@ static const struct option options[] = {
 	FLAG('a', "all", all, "all nodes, and everything about them; also without any option"),
 	FLAG('l', "list", list,
 	     "a line each of nodes that are down or offline; or of those in the state that is named first: free, offline, down, busy, up, active, all"),
-	FLAG('n', "notes", notes, "with -l: their notes, too"),
+	FLAG('n', "notes", notes, "with -l: show notes as well"),
 	FLAG('o', "offline", offline, "take the nodes out of service: running jobs end, no others start"),
 	FLAG(0, "force", force, "with -o: even if that breaks guaranteed deadlines"),
 	FLAG('c', "clear", clear, "bring them back"),

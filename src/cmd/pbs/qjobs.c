@@ -226,7 +226,7 @@ struct signal_arguments {
 
 static const struct option signal_options[] = {
 	OPTION_ROW(TEXT, 's', "signal", offsetof(struct signal_arguments, signal), "SIGNAL",
-		   "a name, with or without SIG, or a number; suspend and resume stop it and let it go on",
+		   "a name, with or without SIG, or a number; suspend and resume stop and continue it",
 		   .initial = "SIGTERM", .words = "SIGTERM SIGKILL SIGINT SIGUSR1 SIGUSR2 suspend resume"),
 	{0},
 };

@@ -22,7 +22,7 @@ static const struct option options[] = {
 	FLAG('a', "abort", abort, "end at the first failure"),
 	FLAG('e', "echo", echo, "print each command before its results"),
 	FLAG('n', "check", check, "only check the commands: nothing is changed"),
-	FLAG('z', "silent", silent, "don't tell what went wrong; the exit code does"),
+	FLAG('z', "silent", silent, "print no errors; the exit code shows them"),
 	FLAG(0, "force", force, "change it even if that breaks guaranteed deadlines"),
 	{0},
 };

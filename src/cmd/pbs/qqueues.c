@@ -91,7 +91,7 @@ struct term_arguments {
 #define ACCEPTED "Accepted: there is one daemon."
 static const struct option term_options[] = {
 	OPTION(WORD, 't', "type", type, "TYPE",
-	       "what becomes of running jobs: quick, they go on; delay, they make checkpoints where they can, stop, and wait to run again; immediate, the same without checkpoints",
+	       "what happens to running jobs: quick, they continue; delay, they make checkpoints where they can, stop, and wait to run again; immediate, the same without checkpoints",
 	       .initial = "quick", .words = "quick delay immediate"),
 	FLAG(0, "force", force, "even if that breaks guaranteed deadlines"),
 	FLAG('f', "-f", secondary, ACCEPTED),
@@ -116,7 +116,7 @@ static int terminate(const struct command *c, const void *arguments, const struc
 const struct command command_qterm = {
 	.name = "qterm",
 	.operands = "",
-	.about = "Stop the server; running jobs go on (managers).",
+	.about = "Stop the server; running jobs continue (managers).",
 	.options = term_options,
 	.size = sizeof(struct term_arguments),
 	.run = terminate,

@@ -40,7 +40,7 @@ static const struct option options[] = {
 	OPTION(TEXTS, 't', "times", times, "WHICH[OP]DATE",
 	       "a time: c created, q eligible, s started, m modified, e ended, a execution time; as in -ts.gt.11151200"),
 	OPTION(TEXT, 'u', "user", user, "USER[,USER...]", "Owners."),
-	FLAG('x', "finished", finished, "finished jobs, too"),
+	FLAG('x', "finished", finished, "include finished jobs"),
 	FLAG('H', "only-finished", only_finished, "finished jobs only"),
 	FLAG('J', "arrays", arrays, "arrays only"),
 	FLAG('T', "elements", elements, "the elements of arrays one by one"),

@@ -178,7 +178,7 @@ static void guarantee_say(const struct jobspec *s, const struct reply *r, FILE *
 	if (!guaranteed)
 		fprintf(out, "Whether the deadline %s is guaranteed is decided when the server is started.\n", by);
 	else if (!json_is_true(guaranteed))
-		fprintf(out, "The deadline %s is not guaranteed: 'shunt why %s' tells more.\n", by,
+		fprintf(out, "The deadline %s is not guaranteed: see 'shunt why %s'.\n", by,
 			object_text(r->json, "id"));
 	else if (start > 0)
 		fprintf(out, "The deadline %s is guaranteed; it starts by %s.\n", by,
@@ -237,7 +237,7 @@ static void answer_say(const struct command *c, struct client *client, const str
 	if (*object_text(s->job, "name"))
 		printf("Submitted job %s (%s).\n", id, object_text(s->job, "name"));
 	else
-		printf("Submitted job %s, which goes on where job %s ended.\n", id, object_text(s->job, "restart"));
+		printf("Submitted job %s, which continues where job %s ended.\n", id, object_text(s->job, "restart"));
 	expected_say(client, id);
 	guarantee_say(s, r, stdout);
 	printf("Watch it with 'shunt job %.*s', read its output with 'shunt output %.*s'.\n", (int)strcspn(id, "."), id,
@@ -391,7 +391,7 @@ static void paths_warn(const struct command *c, const struct jobspec *s)
 
 	if (shell && shell[0] == '/' && access(shell, X_OK) < 0)
 		command_warn(
-			c, "-S %s: it can't be run on this machine (%s); the job fails on nodes where that is so, too",
+			c, "-S %s: it can't be run on this machine (%s); the job also fails on nodes where that is so",
 			shell, strerror(errno));
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
 		const char *path = json_string_value(json_object_get(s->job, keys[i][0]));
@@ -546,7 +546,7 @@ const struct command command_submit = {
 	.operands = "[SCRIPT | -- COMMAND [ARGUMENTS]]",
 	.operand_kind = OPTION_FILE,
 	.operands_max = 1,
-	.about = "Submit a job, and tell what becomes of it.",
+	.about = "Submit a job, and show what becomes of it.",
 	.details = DETAILS
 	" The same as qsub, for people. Without script and command, and on a terminal, it asks for what neither the command line nor the job description (--job) has.",
 	.examples = submit_examples,

@@ -129,7 +129,7 @@ static bool terminal_await(const struct seat *seat, struct pty_way *w, int *ret_
 		unreachable = state ? 0 : unreachable + pause;
 		if (unreachable > seat->patience * 1000) {
 			*ret_code = command_fail(seat->c,
-						 "job %s waits, but the server is gone: start it anew, and 'qdel %s'",
+						 "job %s waits, but the server is gone: start it again, and 'qdel %s'",
 						 seat->id, seat->id);
 			return false;
 		}

@@ -22,7 +22,7 @@ struct arguments {
 
 #define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
-	OPTION(NUMBER, 'n', "days", days, "N", "look back so many days", .initial = "1", .min = 1, .max = 3650),
+	OPTION(NUMBER, 'n', "days", days, "N", "look back N days", .initial = "1", .min = 1, .max = 3650),
 	FLAG('a', "no-accounting", no_accounting, "leave out lines of the accounting log"),
 	FLAG('s', "no-server", no_server, "leave out all other lines"),
 	FLAG('z', "once", once, "leave out lines that repeat the one before"),

@@ -480,7 +480,7 @@ const struct command command_pool_remove = {
 	.about = "Remove a station from the pool; on the machine that created it.",
 	.details =
 		"The authority signs a list of the stations that were removed, which all stations pass on to each other: also one that was off learns it from the first that it meets. "
-		"A station that is lost or was stolen can be removed, too.",
+		"A station that is lost or was stolen can also be removed.",
 	.examples = remove_examples,
 	.run = remove_run,
 	.alone = true,

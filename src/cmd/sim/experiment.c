@@ -21,7 +21,7 @@ struct arguments {
 #define K1_ABOUT "weight of the owner's interactive processes in the two-level cost; otherwise 1"
 #define K2_ABOUT "weight of the owner's batch processes in the two-level cost; otherwise 2"
 #define CHART_ABOUT "Draw pictures into this directory, which is made if need be (needs gnuplot)."
-#define CORES_ABOUT "Run so many simulations at a time. Otherwise as many as there are cores."
+#define CORES_ABOUT "Run at most this many simulations at a time. Default: the number of cores."
 
 static const struct option push_options[] = {
 	OPTION(NUMBER, 0, "seeds", seeds, "N", SEEDS_ABOUT, .initial = "30", .min = 1, .max = 10000),
@@ -72,7 +72,7 @@ static const struct option traces_options[] = {
 
 static const struct option bag_options[] = {
 	OPTION(FILE, 0, "results", results, "FILE",
-	       "keep results in this file; what is there already is not simulated again: an experiment that was interrupted goes on"),
+	       "keep results in this file; what is there already is not simulated again, so an interrupted experiment continues"),
 	FLAG(0, "quick", quick,
 	     "run a part: tasks of spread 2, one, three and six requests at a time, on the first three traces, 8 instants and 32 more for small bags"),
 	OPTION(NUMBER, 0, "seeds", seeds, "N", "instants at which each bag is submitted; otherwise 100", .min = 2,
@@ -80,7 +80,7 @@ static const struct option bag_options[] = {
 	OPTION(NUMBER, 0, "more", more, "N", "further instants for small bags, whose times vary most; otherwise 300",
 	       .max = 100000),
 	OPTION(NUMBER, 0, "precision", precision, "PERCENT",
-	       "simulate a type of bag with a number of requests no further once its mean times are known to so many percent (95% intervals, at least 10 instants); otherwise 5; 0: at all instants",
+	       "simulate a type of bag with a number of requests no further once its mean times are known to this many percent (95% intervals, at least 10 instants); otherwise 5; 0: at all instants",
 	       .max = 100),
 	OPTION(TEXT, 0, "heuristics", heuristics, "H[,H...]",
 	       "heuristics to compare: static, static-max, initial, adaptive-as-printed, adaptive, mixed, mixed-max, ours; otherwise all"),
@@ -89,9 +89,9 @@ static const struct option bag_options[] = {
 	OPTION(TEXT, 0, "traces", traces, "T[,T...]",
 	       "traces to run: SDSC-SP2, SDSC-BLUE, CTC-SP2, CTC-512 (on 512 processors, as the source), CTC-512-0.9 and CTC-512-0.7 (submission times multiplied), SDSC-SP2-source and SDSC-BLUE-source (submission times scaled to the source's loads); otherwise all"),
 	OPTION(NUMBER, 0, "tasks", tasks, "N", "leave out bags of more tasks", .min = 100, .max = 100000),
-	OPTION(NUMBER, 0, "limit", limit, "JOBS", "read only so many jobs of a trace", .min = 1, .max = INT32_MAX),
+	OPTION(NUMBER, 0, "limit", limit, "JOBS", "read at most JOBS jobs of a trace", .min = 1, .max = INT32_MAX),
 	FLAG(0, "report", report, "simulate nothing: report what is in --results"),
-	FLAG(0, "types", types, "print a table of every type of bag, too"),
+	FLAG(0, "types", types, "also print a table of every type of bag"),
 	FLAG(0, "json", json, JSON_ABOUT),
 	OPTION(DIR, 0, "chart", chart, "DIR", CHART_ABOUT),
 	OPTION(NUMBER, 0, "cores", cores, "N", CORES_ABOUT, .min = 1, .max = 4096),

@@ -32,7 +32,7 @@ static const struct option options[] = {
 	OPTION(WORD, 0, "rules", rules, "site|sc15",
 	       "how traces are read; site: as the server would take them, a missing estimate is the run time; sc15: as in published comparisons, jobs without an estimate are left out and run times are cut at it",
 	       .initial = "site", .words = "site sc15"),
-	OPTION(NUMBER, 0, "limit", limit, "JOBS", "read only so many jobs", .min = 1, .max = INT64_C(1000000000)),
+	OPTION(NUMBER, 0, "limit", limit, "JOBS", "read at most JOBS jobs", .min = 1, .max = INT64_C(1000000000)),
 	OPTION(FILE, 0, "starts", starts, "FILE.csv",
 	       "write every job's submission, start and end; with several policies each has its own file: FILE.POLICY.csv"),
 	FLAG(0, "json", json, "print JSON instead of tables"),
@@ -51,7 +51,7 @@ static const struct option options[] = {
 	       "how deep planned parts of jobs may be pushed to other nodes to make room, instead of what the policy says; 0: never",
 	       .max = 8),
 	OPTION(SECONDS, 0, "migrate", migrate, "SECONDS",
-	       "let a blocked job move one running job to another node, which costs that job so much time; otherwise running jobs stay"),
+	       "let a blocked job move one running job to another node, which costs that job this much time; otherwise running jobs stay"),
 	OPTION(TEXT, 0, "starve-after", starve_after, "DURATION|never|auto",
 	       "when a waiting job begins to starve and gets what its policy grants then; auto: by the policy's own due dates, where it has them; otherwise as the site has it (--config), else auto",
 	       .words = "auto never"),
@@ -80,7 +80,7 @@ static const struct option options[] = {
 	       .initial = "C", .words = "A C"),
 	OPTION(FILE, 0, "save", save, "FILE", "write the generated workload, to be read again"),
 	OPTION(NUMBER, 0, "cores", cores, "N",
-	       "run so many policies or copies at a time; otherwise as many as there are cores", .min = 1, .max = 4096),
+	       "run at most N policies or copies at a time; default: the number of cores", .min = 1, .max = 4096),
 	{0},
 };
 

@@ -67,12 +67,12 @@ static const struct field audit_query[] = {
 static const struct field output_query[] = {
 	{"stream", .is = IS_TEXT, .words = "out|err", .otherwise = "out"},
 	{"from", .is = IS_INT, "first byte", .most = SEQ_MOST, .otherwise = "0"},
-	{"follow", .is = IS_INT, "1: go on until the job ends", .most = 1, .otherwise = "0"},
+	{"follow", .is = IS_INT, "1: continue until the job ends", .most = 1, .otherwise = "0"},
 	{0},
 };
 
 static const struct field usage_follow_query[] = {
-	{"follow", .is = IS_INT, "1: go on until the job ends", .most = 1, .otherwise = "0"},
+	{"follow", .is = IS_INT, "1: continue until the job ends", .most = 1, .otherwise = "0"},
 	{0},
 };
 

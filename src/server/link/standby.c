@@ -127,11 +127,11 @@ static int jobs_refuse(const struct server *s, const char *other, bool theirs, s
 	if (theirs)
 		return err_set(
 			err, -EPERM,
-			"the server %s uses this database, too, and runs jobs on its own machine, which would be lost if it fails: set 'nodes = none' in its configuration and start it again, then this one",
+			"the server %s also uses this database, and runs jobs on its own machine, which would be lost if it fails: set 'nodes = none' in its configuration and start it again, then this one",
 			other);
 	return err_set(
 		err, -EPERM,
-		"the server %s uses this database, too: where one server can take over from another, none may run jobs on its own machine. Set 'nodes = none' in %s (and join machines with 'shunt join'), or give this server a database of its own. One that was not stopped in order counts for ten minutes",
+		"the server %s also uses this database: where one server can take over from another, none may run jobs on its own machine. Set 'nodes = none' in %s (and join machines with 'shunt join'), or give this server a database of its own. One that was not stopped in order counts for ten minutes",
 		other, s->instance->where.conf);
 }
 

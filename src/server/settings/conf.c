@@ -31,8 +31,8 @@ const struct conf_option conf_table[] = {
 	 .about =
 		 "The nodes: auto (this machine with its CPUs and GPUs), 4x8 (four nodes of eight CPUs), or "
 		 "n[1-4]:cpus=8:mem=16gb:disk=1tb:swap=4gb:gpus=1:fast (the last being a feature), several joined by blanks. "
-		 "partition=A in such a group makes its nodes a partition, or a part of it; parts:8,8,16 are partitions A, B and C of "
-		 "so many nodes of one CPU. The line may be repeated. none: no jobs on this machine, only on those that join."},
+		 "partition=A in such a group makes its nodes a partition, or a part of it; parts:8,8,16 are partitions A, B and C with "
+		 "8, 8 and 16 nodes of one CPU. The line may be repeated. none: no jobs on this machine, only on those that join."},
 	{"", "store", CONF_TEXT, AT(store), .initial = "",
 	 .about = "Where jobs are kept: a file for SQLite, or postgres://USER@HOST/DATABASE. Unset: shunt.db in the "
 		  "state directory."},

@@ -122,7 +122,7 @@ static void ask_fail(struct hook_crew *c, struct hook_ask *a, const char *why)
 		ask_over(a);
 		return;
 	}
-	err_set(&err, 0, "the site's hook%s%.100s failed, and so nothing is accepted now; tell the administrator: %s",
+	err_set(&err, 0, "the site's hook%s%.100s failed, so nothing is accepted now; inform the administrator: %s",
 		a->file ? " " : "s", a->file ? a->file : "", why);
 	x.message = refuses ? mem_strdup(err.text) : NULL;
 	if (a->file) {

@@ -99,7 +99,7 @@ static const struct field trial_fields[] = {
 	 .words = "submit|modify|start|end"},
 	{"job", .is = IS_OBJECT | IS_NULL, "what is submitted, or the job as it is"},
 	{"changes", .is = IS_OBJECT | IS_NULL, "of `modify`: what is to change"},
-	{"facts", .is = IS_OBJECT | IS_NULL, "what the job has besides: `user`, `group`, `exit_status`, ..."},
+	{"facts", .is = IS_OBJECT | IS_NULL, "further facts about the job: `user`, `group`, `exit_status`, ..."},
 	{0},
 };
 const struct schema trial_body = {.fields = trial_fields};

@@ -99,7 +99,7 @@ static const struct field list_fields[] = {
 const struct schema simulations_answer = {.fields = list_fields};
 
 static const struct field wish_fields[] = {
-	{"days", .is = IS_INT | IS_NULL, "replay the jobs that ended in the last so many days", .least = 1,
+	{"days", .is = IS_INT | IS_NULL, "replay the jobs that ended in the last N days", .least = 1,
 	 .most = SIMULATION_DAYS, .otherwise = "30"},
 	{"policies", .is = REQUIRED | IS_LIST, "to be compared", .item = IS_TEXT, .least = 1,
 	 .most = SIMULATION_POLICIES},

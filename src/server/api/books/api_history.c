@@ -76,7 +76,7 @@ const struct schema past_answer = {.fields = past_jobs_fields};
 static const struct field sum_fields[] = {
 	{"name", .is = REQUIRED | IS_TEXT | IS_NULL, "the column's value", MEMBER(struct history_sum, name)},
 	{"jobs", .is = REQUIRED | IS_INT, MEMBER(struct history_sum, jobs)},
-	{"started", .is = REQUIRED | IS_INT, "so many of them were started", MEMBER(struct history_sum, started)},
+	{"started", .is = REQUIRED | IS_INT, "number of them that were started", MEMBER(struct history_sum, started)},
 	USAGE_FIELDS(struct history_sum),
 	{"asked", .is = REQUIRED | IS_INT, "walltime x CPUs that those that started requested, seconds",
 	 MEMBER(struct history_sum, asked)},

@@ -119,7 +119,7 @@ const struct schema changes_body = {"Changes", .fields = changes_fields};
 
 static const struct field shutdown_fields[] = {
 	{"mode", .is = IS_TEXT,
-	 "what becomes of running jobs. quick: they go on; delay: they make checkpoints where they can, stop, and wait to run again; immediate: the same without checkpoints; kill: they are "
+	 "what happens to running jobs. quick: they continue; delay: they make checkpoints where they can, stop, and wait to run again; immediate: the same without checkpoints; kill: they are "
 	 "deleted. cancel: a shutdown that was announced is called off",
 	 .words = "quick|delay|immediate|kill|cancel", .otherwise = "quick"},
 	{"begin", .is = IS_INSTANT, "when; if not given, now"},

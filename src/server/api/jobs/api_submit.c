@@ -109,7 +109,7 @@ static int read_one(struct server *s, struct submit_work *w, json_t *job, struct
 		rc = submit_check(s, &w->who, &x, request_arena(w->r), err);
 	if (rc == 0 && x.spec->rare->libra.estimate && x.spec->rare->libra.budget == LIBRA_NO_BUDGET)
 		rc = err_set(err, -EINVAL,
-			     "an estimate needs a budget, too: -l budget=HOURS ('shunt whatif' shows the price)");
+			     "an estimate needs a budget as well: -l budget=HOURS ('shunt whatif' shows the price)");
 	if (rc == 0)
 		rc = quotas_bill(s, &w->bill, x.spec, submission_count(&x), &x.warning, err);
 	trial_leave(s);

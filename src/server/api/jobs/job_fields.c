@@ -682,10 +682,10 @@ static const struct field checkpoints_fields[] = {
 	{"cause", .is = IS_TEXT, NULL, .words = "periodic|asked|preempted|time_limit|shutdown|move", HAS(cause)},
 	{"good", .is = REQUIRED | IS_INT, "of this attempt", HAS(last.good)},
 	{"failed", .is = REQUIRED | IS_INT, "the same", HAS(last.failed)},
-	{"restarted", .is = REQUIRED | IS_INT, "the one that this attempt began with; 0: it began anew",
-	 HAS(last.restarted)},
+	{"restarted", .is = REQUIRED | IS_INT,
+	 "the checkpoint that this attempt began with; 0: it started from the beginning", HAS(last.restarted)},
 	{"lost", .is = REQUIRED | IS_INT, "seconds of work that were in no checkpoint when attempts ended", HAS(lost)},
-	{"moves", .is = REQUIRED | IS_INT, "how often the job was stopped to go on elsewhere", HAS(moves)},
+	{"moves", .is = REQUIRED | IS_INT, "how often the job was stopped to continue elsewhere", HAS(moves)},
 	{0},
 };
 static const struct schema checkpoints = {.fields = checkpoints_fields};

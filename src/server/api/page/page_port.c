@@ -89,7 +89,7 @@ static bool on_room(void *context)
 static int certificate_read(struct server *s, struct tls_context **ret, struct err *err)
 {
 	if (!*s->conf->page_certificate || !*s->conf->page_key)
-		return err_set(err, -EINVAL, "certificate and key must be given, too");
+		return err_set(err, -EINVAL, "certificate and key must be given as well");
 	return tls_site_create(s->conf->page_certificate, s->conf->page_key, ret, err);
 }
 

@@ -354,7 +354,7 @@ static const struct field join_fields[] = {
 	 MEMBER(struct join, name)},
 	{"facts", .is = REQUIRED | IS_OBJECT, "what docs/protocol.md lists"},
 	{"leaves", .is = IS_INSTANT | IS_NULL,
-	 "when the machine is not there any more: the node is drained so long before that its jobs have ended by then",
+	 "when the machine goes away: the node is drained early enough for its jobs to end by then",
 	 MEMBER(struct join, leaves)},
 	{"workstation", .is = IS_TEXT | IS_NULL, "the policy for its owner: docs/workstations.md",
 	 MEMBER(struct join, workstation)},

@@ -166,12 +166,12 @@ void event_words(const struct server *s, const struct store_event *e, const stru
 		break;
 	case EVENT_PREEMPT:
 		if (p->moves)
-			strbuf_printf(out, "stopped, to go on elsewhere%s%s", text ? ": " : "", text ? text : "");
+			strbuf_printf(out, "stopped, to continue elsewhere%s%s", text ? ": " : "", text ? text : "");
 		else
 			strbuf_printf(out, "stopped, to run again%s%s", text ? ": " : "", text ? text : "");
 		break;
 	case EVENT_MIGRATE:
-		strbuf_printf(out, e->by ? "goes on until %s, when its place is needed" : "goes on until %s",
+		strbuf_printf(out, e->by ? "continues until %s, when its place is needed" : "continues until %s",
 			      instant_format(e->at, when, sizeof when));
 		break;
 	case EVENT_FINISH:

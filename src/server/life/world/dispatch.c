@@ -656,7 +656,7 @@ static const char *limit_text(const struct entry *e)
 	if (!v || !v->last.number || v->from_start)
 		return "ended without a checkpoint because it ran longer than its walltime: it can't be restarted";
 	if (v->last.state != SAVE_GOOD || v->last.cause != SAVE_LIMIT)
-		return "ended because it ran longer than its walltime, without a last checkpoint: a restart goes on from the one before";
+		return "ended because it ran longer than its walltime, without a last checkpoint: a restart continues from the one before";
 	return "ended because it ran longer than its walltime; its work is saved";
 }
 

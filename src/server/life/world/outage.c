@@ -24,7 +24,8 @@
 #include "store/store.h"
 
 static const char *const kinds[OUTAGE_KINDS] = {"cancel", "quick", "delay", "immediate", "kill"};
-static const char *const words[OUTAGE_KINDS] = {"", "go on", "make checkpoints and stop", "are stopped", "are deleted"};
+static const char *const words[OUTAGE_KINDS] = {"", "continue", "make checkpoints and stop", "are stopped",
+						"are deleted"};
 
 bool outage_kind_parse(const char *word, enum outage_kind *ret)
 {
