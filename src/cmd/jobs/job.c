@@ -150,14 +150,21 @@ static void line_state(const json_t *job)
 	const char *holds = object_text(job, "holds"), *letter = object_text(job, "state");
 	const json_t *counts = json_object_get(job, "array_counts");
 	struct strbuf text = {0};
+	char end[64];
 	const char *key;
 	json_t *value;
 
-	strbuf_puts(&text, state_word(letter));
+	if (*letter == 'C' && !json_is_object(counts) && json_is_integer(json_object_get(job, "exit_status")))
+		strbuf_puts(&text, outcome_text(object_number(job, "exit_status", 0), object_text(job, "cause"), end,
+						sizeof end));
+	else
+		strbuf_puts(&text, state_word(letter));
 	if (*letter == 'H' && *holds)
 		strbuf_printf(&text, " (%s)", holds);
 	json_object_foreach((json_t *)counts, key, value) if (json_integer_value(value) > 0)
 		strbuf_printf(&text, ", %" JSON_INTEGER_FORMAT " %s", json_integer_value(value), state_word(key));
+	if (object_number(job, "array_failed", 0) > 0)
+		strbuf_printf(&text, ", %" PRId64 " of them failed", object_number(job, "array_failed", 0));
 	line("state", "%s", text.text);
 	strbuf_fini(&text);
 }

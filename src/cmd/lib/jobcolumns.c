@@ -49,19 +49,34 @@ static const char *short_id(struct making *m)
 }
 
 /* Makes "queued"; for an array "2 running, 4 of 10 done", tight "2/10 run" or "4/10 done". */
+/* Makes how a job ended; for the least room without the details. */
+static const char *outcome(struct making *m)
+{
+	const char *text = *m->v[2] ? outcome_text(NUMBER(2), m->v[3], BUF) : state_word(m->v[0]);
+
+	if (m->form != LEAST || !strchr(text, ' '))
+		return text;
+	snprintf(BUF, "%.*s", (int)strcspn(text, " "), text);
+	return m->text;
+}
+
+/* Makes the state; of an array with the numbers of its elements. */
 static const char *state(struct making *m)
 {
 	const char *word = state_word(m->v[0]), *key;
-	json_t *counts = m->v[1] ? cell_object(m->v[1]) : NULL, *value;
+	json_t *counts = cell_object(m->v[1]), *value;
+	long long failed = NUMBER(4) > 0 ? NUMBER(4) : 0;
 	long long total = 0, done = object_number(counts, "C", 0),
 		  running = object_number(counts, "R", 0) + object_number(counts, "E", 0);
 
 	json_object_foreach(counts, key, value) total += json_integer_value(value);
 	json_decref(counts);
-	if (total == 0 || (*m->v[0] == 'C' && m->form == LEAST))
-		return word;
-	if (*m->v[0] == 'C')
-		snprintf(BUF, "%s, %lld", word, total);
+	if (total == 0)
+		return *m->v[0] == 'C' ? outcome(m) : word;
+	if (*m->v[0] == 'C' && failed)
+		snprintf(BUF, m->form == LEAST ? "%lld failed" : "%lld of %lld failed", failed, total);
+	else if (*m->v[0] == 'C')
+		snprintf(BUF, m->form == LEAST ? "%s" : "%s, %lld", NUMBER(2) == 0 ? "succeeded" : "cancelled", total);
 	else if (m->form == LEAST)
 		snprintf(BUF, "%lld/%lld run", running, total);
 	else if (m->form == TIGHT)
@@ -70,6 +85,10 @@ static const char *state(struct making *m)
 		snprintf(BUF, "%lld running, %lld of %lld done", running, done, total);
 	else
 		snprintf(BUF, "%s, %lld of %lld done", *m->v[0] == 'B' ? "queued" : word, done, total);
+	if (failed && *m->v[0] != 'C' && !m->form) {
+		size_t n = strlen(m->text);
+		snprintf(m->text + n, sizeof m->text - n, ", %lld failed", failed);
+	}
 	return m->text;
 }
 
@@ -338,10 +357,9 @@ static const char *js_program(struct making *m)
 
 static const struct job_column columns[] = {
 	{"short_id", "id", short_id, 0},
-	{"state_word", "state", state, 0},
-	{"state_counts", "state,array_counts", state, 0},
-	{"state_tight", "state,array_counts", state, TIGHT},
-	{"state_least", "state,array_counts", state, LEAST},
+	{"state_counts", "state,array_counts,exit_status,cause,array_failed", state, 0},
+	{"state_tight", "state,array_counts,exit_status,cause,array_failed", state, TIGHT},
+	{"state_least", "state,array_counts,exit_status,cause,array_failed", state, LEAST},
 	{"time", "state,walltime,used", time_used, 0},
 	{"time_tight", "state,walltime,used", time_used, TIGHT},
 	{"start", "started,expected_start", start, 0},

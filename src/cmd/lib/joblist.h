@@ -17,7 +17,7 @@
 
 struct table;
 
-#define READS_MOST 4 /* members that a column reads */
+#define READS_MOST 5 /* members that a column reads */
 
 /* What a column's text is made of. */
 struct making {

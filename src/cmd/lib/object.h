@@ -31,6 +31,9 @@ const char *instant_ctime(int64_t t, char *buf, size_t size);
 const char *instant_near(int64_t t, int64_t now, char *buf, size_t size);
 /* Returns a job's state as a word: "queued". */
 const char *state_word(const char *letter);
+/* Returns how a job ended, for people: "succeeded", "failed (9)", "killed (memory)". `cause`: as in
+ * the API; "": it ended by itself. */
+const char *outcome_text(int64_t status, const char *cause, char *buf, size_t size);
 /* Writes "12" for "12.name". Returns buf. */
 const char *id_short(const char *id, char *buf, size_t size);
 

@@ -125,6 +125,14 @@ static inline bool entry_ended(const struct server *s, uint32_t id)
 {
 	return job_ended(cluster_job(s->cluster, id));
 }
+/* Returns true if it ended otherwise than well, unless somebody deleted it. */
+static inline bool entry_failed(const struct server *s, uint32_t id)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+
+	return e->spec && entry_ended(s, id) && e->cause != END_DELETED &&
+	       (e->cause != END_ITSELF || e->exit_status != 0);
+}
 /* Returns true if one of its attempts here ended the job, even one that was being stopped for
  * another job at that moment. */
 static inline bool entry_finished(const struct server *s, uint32_t id)

@@ -67,7 +67,7 @@
 static const char derived[] =
 	"id,number,index,array,state,substate,type,deadline,nice_until,guaranteed,holds,attempt,cpus,nodect,ppn,exclusive,partition,memory,gpus,"
 	"queued,started,ended,modified,planned_start,expected_start,expected_end,quitting,exec_host,exit_status,cause,used,comment,"
-	"array_spec,array_counts,checkpoint,checkpoints";
+	"array_spec,array_counts,array_failed,checkpoint,checkpoints";
 
 /* The lines one user may read. */
 struct page {

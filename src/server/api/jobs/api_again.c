@@ -32,14 +32,6 @@
 #include "server/site/who.h"
 #include "store/store.h"
 
-/* Returns true if the job ended otherwise than well, unless somebody deleted it. */
-static bool has_failed(const struct server *s, uint32_t id)
-{
-	const struct entry *e = &s->jobs->entries.v[id];
-
-	return entry_ended(s, id) && e->cause != END_DELETED && (e->cause != END_ITSELF || e->exit_status != 0);
-}
-
 /* Appends the elements of an array that have failed, as -t takes them. */
 static void failed_format(const struct server *s, const struct array *a, struct strbuf *out)
 {
@@ -47,9 +39,9 @@ static void failed_format(const struct server *s, const struct array *a, struct 
 
 	for (uint32_t i = 0, end; i < a->count; i = end) {
 		end = i + 1;
-		if (!has_failed(s, a->first + i))
+		if (!entry_failed(s, a->first + i))
 			continue;
-		while (end < a->count && has_failed(s, a->first + end) &&
+		while (end < a->count && entry_failed(s, a->first + end) &&
 		       job_key_index(v[end].key) == job_key_index(v[end - 1].key) + 1)
 			end++;
 		strbuf_printf(out, "%s%lld", out->n ? "," : "", (long long)job_key_index(v[i].key));
@@ -71,7 +63,7 @@ static int failed_only(const struct server *s, const struct call *c, uint32_t id
 		failed_format(s, a, &text);
 	if (a && !text.n)
 		rc = err_code(err, CODE_REFUSED, "no element of %.100s has failed", c->name);
-	else if (!a && !has_failed(s, id))
+	else if (!a && !entry_failed(s, id))
 		rc = err_code(err, CODE_REFUSED, "job %.100s has not failed", c->name);
 	else if (text.n > ARRAY_TEXT_MAX)
 		rc = err_code(err, CODE_REFUSED,

@@ -656,6 +656,17 @@ static void f_array_counts(const struct subject *x, struct value *v)
 	put_scratch(v, VALUE_JSON);
 }
 
+static void f_array_failed(const struct subject *x, struct value *v)
+{
+	int64_t n = 0;
+
+	if (!x->a)
+		return;
+	for (uint32_t i = 0; i < x->a->count && x->a->ended; i++)
+		n += entry_failed(x->s, x->a->first + i);
+	put_int(v, n);
+}
+
 /* Shows the checkpoint option as submitted; without the body, only if checkpoints were
  * requested. */
 static void f_checkpoint(const struct subject *x, struct value *v)
@@ -809,6 +820,8 @@ static const struct field derived_fields[] = {
 	 f_max_run_subjobs},
 	{"array_counts", .is = IS_OBJECT | IS_NULL, "of an array: its elements by state", f_array_counts,
 	 .item = IS_INT},
+	{"array_failed", .is = IS_INT | IS_NULL,
+	 "of an array: its elements that ended otherwise than well and were not deleted", f_array_failed},
 	{"output", .is = IS_TEXT | IS_NULL | OF_BODY, "absolute", f_output},
 	{"error", .is = IS_TEXT | IS_NULL | OF_BODY, "absolute", f_error},
 	{"checkpoint", .is = IS_TEXT | IS_NULL, "in lists, of those that make any", f_checkpoint},
