@@ -115,22 +115,6 @@ void cluster_set_topology(struct cluster *c, struct topology *t)
 		c->nodes.v[n].leaf = topology_leaf(t, names_get(&c->node_names, n));
 }
 
-void cluster_share_host(struct cluster *c, uint32_t a, uint32_t b)
-{
-	int32_t next = c->nodes.v[a].peer;
-
-	for (int32_t n = next; n != (int32_t)a; n = c->nodes.v[n].peer)
-		if (n == (int32_t)b)
-			return;
-	if (a == b)
-		return;
-	/* cutting two rings open and joining them crosswise makes one */
-	c->nodes.v[a].peer = c->nodes.v[b].peer;
-	c->nodes.v[b].peer = next;
-	for (int32_t n = next; n != (int32_t)a; n = c->nodes.v[n].peer)
-		c->nodes.v[n].ring = c->nodes.v[a].ring;
-}
-
 void cluster_make_ring(struct cluster *c, const bool *has)
 {
 	int32_t first = -1, last = -1;

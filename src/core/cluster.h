@@ -184,10 +184,8 @@ void cluster_set_topology(struct cluster *c, struct topology *t);
 /* Adds a feature to a node; -ENOSPC if the cluster already has FEATURES_MAX features. */
 int cluster_add_feature(struct cluster *c, uint32_t node, const char *feature, struct err *err);
 void cluster_drop_features(struct cluster *c, uint32_t node);
-/* Declares that two nodes, and all nodes on their machines, are on one machine. Call before the
- * plan is made. */
-void cluster_share_host(struct cluster *c, uint32_t a, uint32_t b);
-/* Joins the nodes with has[node] into one ring, in index order. */
+/* Declares that the nodes with has[node] are on one machine: joins them into one ring, in index
+ * order. Call before the plan is made. */
 void cluster_make_ring(struct cluster *c, const bool *has);
 /* Changes a node's size. Plans made earlier do not see the change. */
 void cluster_resize_node(struct cluster *c, uint32_t node, const struct res *total);

@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "plan/insert.h"
 #include "sched/sched_internal.h"
+#include "support/ring.h"
 
 void drive_wrong(struct drive *d, const char *fmt, ...)
 {
@@ -54,7 +55,7 @@ struct cluster *drive_cluster(const struct tcase *t, const struct policy *policy
 		cluster_add_node(c, name, &total, NULL);
 		c->nodes.v[i].features = amounts_features(c, &t->node[i]);
 		if (i && t->beside[i])
-			cluster_share_host(c, (uint32_t)i - 1, (uint32_t)i);
+			ring_join(c, (uint32_t)i - 1, (uint32_t)i);
 	}
 	c->settings.reserve_depth = drive_reserve_depth;
 	c->settings.tolerance = t->tolerance;

@@ -18,6 +18,7 @@
 #include "base/rng.h"
 #include "plan/insert.h"
 #include "plan/pack.h"
+#include "support/ring.h"
 
 #define NODES 4
 #define FRAGS 6
@@ -113,7 +114,7 @@ static void small_open(struct small *t, uint64_t seed)
 	t->scatter = chance(&r, 0.15);
 	for (uint32_t i = 1; i < t->c->nodes.n; i++)
 		if (chance(&r, 0.2))
-			cluster_share_host(t->c, i - 1, i);
+			ring_join(t->c, i - 1, i);
 	n = (uint32_t)rng_range(&r, 1, FRAGS);
 	whole = random_whole(&r);
 	for (uint32_t i = 0; i < n; i++)

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "support/ring.h"
 #include "support/world.h"
 
 static struct world w;
@@ -178,7 +179,7 @@ static void random_case(uint64_t seed)
 	world_init(&w, some[rng_next(&r) % 5]);
 	world_add_nodes(&w, nodes, 8);
 	if (nodes > 1 && rng_next(&r) % 2)
-		cluster_share_host(w.c, 0, 1);
+		ring_join(w.c, 0, 1);
 	world_open(&w);
 	for (int i = 0; i < 12; i++) {
 		char text[32];

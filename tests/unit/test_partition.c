@@ -14,6 +14,7 @@
 #include "plan/insert.h"
 #include "rules/partition.h"
 #include "sim/machine.h"
+#include "support/ring.h"
 #include "support/world.h"
 
 static struct cluster *machine(const char *text)
@@ -98,7 +99,7 @@ static void nodes_are_in_one_partition(void **state)
 	struct cluster *c = machine("nodes:4x2");
 	struct err err;
 
-	cluster_share_host(c, 0, 1);
+	ring_join(c, 0, 1);
 	assert_int_equal(cluster_add_partition(c, "X", (uint32_t[]){1, 2}, 2, &err), -EINVAL);
 	assert_string_equal(err.text, "partition X: nodes n2 and n1 are on one machine, which can't be divided");
 	assert_int_equal(cluster_add_partition(c, "X", (uint32_t[]){2, 2}, 2, &err), -EINVAL);
