@@ -7,7 +7,6 @@
  * SOCKET and back. It decides nothing: the broker determines who may join. It ends with the broker.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>

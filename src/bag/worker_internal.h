@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <time.h>
 
 #include "bag/spawn.h"
 #include "bag/wire.h"

@@ -4,7 +4,6 @@
 #include "hooks/chain.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/mem.h"
 

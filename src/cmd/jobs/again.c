@@ -2,7 +2,6 @@
  * again.c - `shunt resubmit` and `shunt retry`: submit jobs again as they were, or with changes.
  */
 #include <limits.h>
-#include <string.h>
 
 #include "cmd/lib/commands.h"
 #include "cmd/lib/show.h"

@@ -10,7 +10,6 @@
 #ifndef SERVER_ACCOUNTING_H
 #define SERVER_ACCOUNTING_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"

@@ -5,7 +5,6 @@
  * and credits count it.
  */
 #include <jansson.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

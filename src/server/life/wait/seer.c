@@ -13,7 +13,6 @@
  */
 #include "server/life/wait/seer.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
