@@ -252,10 +252,10 @@ static void objects_print(const json_t *answer)
 /* Each view requests only its own members: with a hundred thousand jobs each costs both sides
  * milliseconds. */
 static const char all_columns[] =
-	"=Name:short_id State:state_word >Procs:cpus >WCLimit:limit?00:00:00 User:owner ~Group:group?- "
+	"=Name:short_id State:state_tight >Procs:cpus >WCLimit:limit?00:00:00 User:owner ~Group:group?- "
 	"~Account:account?- ~Class:queue?- ~QOS:qos?-";
 static const char blocked_columns[] =
-	"=Name:short_id State:state_word >Procs:cpus >WCLimit:limit?00:00:00 User:owner Blocked_by:blocks "
+	"=Name:short_id State:state_tight >Procs:cpus >WCLimit:limit?00:00:00 User:owner Blocked_by:blocks "
 	"!Reason:comment";
 
 struct list {
