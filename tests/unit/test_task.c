@@ -233,7 +233,7 @@ static void test_room_refused(void **state)
 	struct nest *n = *state;
 	struct order o = room_order(n, "1.1");
 
-	o.nodefile_path = arena_printf(n->a, "%s/none/x", n->dir);
+	o.nodefile_path = arena_printf(n->a, "%s/none/none/x", n->dir);
 	struct result r = nest_run(n, &o);
 	assert_int_equal(r.how, RESULT_NOT_STARTED);
 	contains(r.reason, "node file");
