@@ -150,7 +150,7 @@ static int name_find(const struct reader *r, const char *name)
 
 static int edges_read(struct reader *r, int task, struct err *err)
 {
-	const char *at = r->after[task], *end = at + r->nafter[task];
+	const char *at = r->after[task], *end = at ? at + r->nafter[task] : NULL;
 
 	while (at < end) {
 		const char *comma = memchr(at, ',', (size_t)(end - at));

@@ -44,7 +44,7 @@ static void report_try(const json_t *head)
 	pool_table_report(&e, &r, 0);
 	pool_entry_usable(&e, &none, 0, 1);
 	for (int p = 0; p < PLACE_POLICIES; p++)
-		assert(place_cost((enum place_policy)p, &r.load) >= 0);
+		assert(place_cost(&(struct place_rule){(enum place_policy)p, PLACE_K1, PLACE_K2}, &r.load) >= 0);
 }
 
 static void removed_try(const char *text, size_t n)
