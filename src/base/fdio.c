@@ -14,8 +14,10 @@ int fd_write(int fd, const void *data, size_t n)
 		ssize_t took = write(fd, p, (size_t)(end - p));
 		if (took < 0 && errno == EINTR)
 			continue;
+		if (took == 0)
+			errno = ENOSPC; /* callers that report errno find the reason */
 		if (took <= 0)
-			return took < 0 ? -errno : -ENOSPC;
+			return -errno;
 		p += took;
 	}
 	return 0;
