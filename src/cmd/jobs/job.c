@@ -145,26 +145,37 @@ static void line_end(const json_t *job)
 		line("ended", "without having run to an end (%" PRId64 ")", status);
 }
 
+/* Returns how a job or an array that has ended ended; for others its state. */
+static const char *state_text(const json_t *job, const json_t *counts, char *buf, size_t size)
+{
+	int64_t status = object_number(job, "exit_status", 0);
+
+	if (*object_text(job, "state") != 'C' || !json_is_integer(json_object_get(job, "exit_status")))
+		return state_word(object_text(job, "state"));
+	if (json_is_object(counts))
+		return array_outcome_text(object_number(job, "array_failed", 0), object_number(counts, "C", 0), status,
+					  buf, size);
+	return outcome_text(status, object_text(job, "cause"), buf, size);
+}
+
 static void line_state(const json_t *job)
 {
-	const char *holds = object_text(job, "holds"), *letter = object_text(job, "state");
+	const char *holds = object_text(job, "holds"), *letter = object_text(job, "state"), *key;
 	const json_t *counts = json_object_get(job, "array_counts");
+	int64_t failed = object_number(job, "array_failed", 0);
 	struct strbuf text = {0};
 	char end[64];
-	const char *key;
 	json_t *value;
 
-	if (*letter == 'C' && !json_is_object(counts) && json_is_integer(json_object_get(job, "exit_status")))
-		strbuf_puts(&text, outcome_text(object_number(job, "exit_status", 0), object_text(job, "cause"), end,
-						sizeof end));
-	else
-		strbuf_puts(&text, state_word(letter));
+	strbuf_puts(&text, state_text(job, counts, end, sizeof end));
 	if (*letter == 'H' && *holds)
 		strbuf_printf(&text, " (%s)", holds);
-	json_object_foreach((json_t *)counts, key, value) if (json_integer_value(value) > 0)
-		strbuf_printf(&text, ", %" JSON_INTEGER_FORMAT " %s", json_integer_value(value), state_word(key));
-	if (object_number(job, "array_failed", 0) > 0)
-		strbuf_printf(&text, ", %" PRId64 " of them failed", object_number(job, "array_failed", 0));
+	if (*letter != 'C') {
+		json_object_foreach((json_t *)counts, key, value) if (json_integer_value(value) > 0) strbuf_printf(
+			&text, ", %" JSON_INTEGER_FORMAT " %s", json_integer_value(value), state_word(key));
+		if (failed > 0)
+			strbuf_printf(&text, ", %" PRId64 " of them failed", failed);
+	}
 	line("state", "%s", text.text);
 	strbuf_fini(&text);
 }

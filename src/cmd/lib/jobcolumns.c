@@ -73,10 +73,10 @@ static const char *state(struct making *m)
 	json_decref(counts);
 	if (total == 0)
 		return *m->v[0] == 'C' ? outcome(m) : word;
-	if (*m->v[0] == 'C' && failed)
-		snprintf(BUF, m->form == LEAST ? "%lld failed" : "%lld of %lld failed", failed, total);
+	if (*m->v[0] == 'C' && m->form == LEAST)
+		snprintf(BUF, "%s", failed ? "failed" : NUMBER(2) == 0 ? "succeeded" : "cancelled");
 	else if (*m->v[0] == 'C')
-		snprintf(BUF, m->form == LEAST ? "%s" : "%s, %lld", NUMBER(2) == 0 ? "succeeded" : "cancelled", total);
+		array_outcome_text(failed, total, NUMBER(2), BUF);
 	else if (m->form == LEAST)
 		snprintf(BUF, "%lld/%lld run", running, total);
 	else if (m->form == TIGHT)

@@ -154,6 +154,15 @@ const char *outcome_text(int64_t status, const char *cause, char *buf, size_t si
 	return buf;
 }
 
+const char *array_outcome_text(int64_t failed, int64_t elements, int64_t status, char *buf, size_t size)
+{
+	if (failed > 0)
+		snprintf(buf, size, "%" PRId64 " of %" PRId64 " failed", failed, elements);
+	else
+		snprintf(buf, size, "%s, %" PRId64, status == 0 ? "succeeded" : "cancelled", elements);
+	return buf;
+}
+
 const char *id_short(const char *id, char *buf, size_t size)
 {
 	text_copy(buf, size, id, strcspn(id, "."));

@@ -34,6 +34,8 @@ const char *state_word(const char *letter);
 /* Returns how a job ended, for people: "succeeded", "failed (9)", "killed (memory)". `cause`: as in
  * the API; "": it ended by itself. */
 const char *outcome_text(int64_t status, const char *cause, char *buf, size_t size);
+/* Does the same for an array: "3 of 20 failed", "succeeded, 20". */
+const char *array_outcome_text(int64_t failed, int64_t elements, int64_t status, char *buf, size_t size);
 /* Writes "12" for "12.name". Returns buf. */
 const char *id_short(const char *id, char *buf, size_t size);
 
