@@ -5,6 +5,7 @@
  * and credits count it.
  */
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 #include "server/api/frame/call.h"
 #include "server/api/frame/request.h"
 #include "server/api/jobs/submit_work.h"
+#include "server/api/jobs/submitted.h"
 #include "server/base/asker.h"
 #include "server/base/words.h"
 #include "server/job/entry.h"
@@ -100,7 +102,6 @@ static int again_read(struct server *s, const struct call *c, uint32_t *ret_id, 
 	if (*ret_array)
 		json_object_set_new(*ret, "array", json_string(p->array_text));
 	json_object_del(*ret, "hold"); /* what it has now was not submitted */
-	json_object_del(*ret, "comment");
 	return 0;
 }
 
@@ -147,10 +148,12 @@ static int again_text(struct server *s, const struct call *c, char **ret, struct
 
 void api_again(struct server *s, const struct call *c)
 {
-	char *text = NULL;
+	/* a repetition is answered by its key, even if the server has forgotten the job since */
+	bool repeated = submit_repeats(s, c->r, c->w);
+	char *text = "{}";
 	struct err err;
 
-	if (again_text(s, c, &text, &err) < 0)
+	if (!repeated && again_text(s, c, &text, &err) < 0)
 		api_refuse(c->r, &err);
 	else
 		submit_start(s, c, text, strlen(text));

@@ -156,10 +156,12 @@ const struct submission_key *submitted_find(struct server *s, const struct asker
 
 bool submit_repeats(struct server *s, struct http_request *r, const struct asker *w)
 {
+	const char *path = request_path(r), *rest = strncmp(path, "/v1/jobs", 8) == 0 ? path + 8 : "/";
+	bool submits = !*rest || (strlen(rest) > 6 && strcmp(rest + strlen(rest) - 6, "/again") == 0);
 	char key[KEY_MAX + 1];
 
-	return strcmp(request_method(r), "POST") == 0 && strcmp(request_path(r), "/v1/jobs") == 0 &&
-	       subkey_given(r, key, NULL) > 0 && submitted_find(s, w, key);
+	return strcmp(request_method(r), "POST") == 0 && submits && subkey_given(r, key, NULL) > 0 &&
+	       submitted_find(s, w, key);
 }
 
 void submitted_again(struct server *s, struct http_request *r, const struct submission_key *k, bool bulk)
