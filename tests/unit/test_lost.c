@@ -252,6 +252,19 @@ static void joined_again(void **state)
 	assert_int_equal(attempts(), 1);
 }
 
+/* Jobs that start before it connects send their output where it was. */
+static void address_is_kept(void **state)
+{
+	struct site *f = *state;
+	uint64_t join = 0, again = 0;
+
+	assert_int_equal(node_join(f, &join, NULL), 0);
+	strcpy(far(f)->agent->address, "192.0.2.5:7723");
+	assert_int_equal(node_join(f, &again, NULL), 0);
+	assert_true(again != join);
+	assert_string_equal(far(f)->agent->address, "192.0.2.5:7723");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +277,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(guest_after_bye, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(joined_by_its_name, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(joined_again, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(address_is_kept, setup, site_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

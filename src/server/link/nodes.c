@@ -148,6 +148,18 @@ static void agent_free(struct agent *a)
 	free(a);
 }
 
+/* Makes the agent of a machine that joins by a name that was there. Until it connects, files of
+ * jobs that start meanwhile are sent where the last one was. */
+static struct agent *agent_replace(struct server *s, struct agent *old, const json_t *facts)
+{
+	struct agent *a = agent_create(s, facts);
+
+	if (old)
+		memcpy(a->address, old->address, sizeof a->address);
+	agent_free(old);
+	return a;
+}
+
 /* ---- leases ---- */
 
 struct leases {
@@ -285,8 +297,7 @@ int nodes_join(struct server *s, const char *name, const json_t *facts, const ch
 	/* another machine, or one that has lost its key: revoke the old certificate */
 	if (node_joined(&n->life) && n->join != *join)
 		node_revoke(s, name, n->join, n->certified);
-	agent_free(n->agent);
-	n->agent = agent_create(s, facts);
+	n->agent = agent_replace(s, n->agent, facts);
 	node_happens(s, node, NODE_JOIN, &(struct cause){.who = by}, NULL);
 	n->join = *join;
 	n->certified = s->clock->now + s->conf->certificate_life;
