@@ -8,7 +8,7 @@
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 
-.PHONY: build up down test test-vm test-displace bench fuzz format screenshots install clean help
+.PHONY: build up down test test-vm test-displace bench fuzz format screenshots install uninstall clean help
 
 build: packages-run moved-build build/build.ninja
 	@ninja -C build
@@ -72,8 +72,14 @@ install: build
 	@meson configure build -Dprefix=$(PREFIX)
 	@meson install -C build
 	@echo
-	@echo "To be a cluster's server:  systemctl enable --now shunt   (without systemd: shuntd --system)"
-	@echo "To be a node of a server:  shunt join SERVER TOKEN        (there, 'shunt token create' prints this line)"
+	@if [ "$$(id -u)" = 0 ]; then \
+		echo "To be a cluster's server:  systemctl enable --now shunt   (without systemd: shuntd --system)"; \
+		echo "To be a node of a server:  shunt join SERVER              (it asks for a token; 'shunt token create' there makes one)"; \
+	else echo "Installed for you alone: $(PREFIX)/bin/shunt up starts a cluster of this machine."; fi
+
+# Leaves configuration, state and the account: 'make install' again finds them.
+uninstall:
+	@ninja -C build uninstall
 
 clean:
 	@rm -rf build build-test build-fuzz build-gcc build-clang

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/commit.h"
 #include "cmd/lib/commands.h"
 
 static void list_print(FILE *out, bool own)
@@ -68,7 +69,7 @@ static int help(const struct command *c, const void *arguments, const struct ope
 
 static int version(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	printf("shunt %s\n", SHUNT_VERSION);
+	printf("shunt %s\ncommit %s\nbuilt  %s\n", SHUNT_VERSION, SHUNT_COMMIT, SHUNT_BUILT);
 	return EXIT_OK;
 }
 
@@ -84,7 +85,7 @@ const struct command command_help_page = {
 const struct command command_version = {
 	.name = "version",
 	.operands = "",
-	.about = "Print the version.",
+	.about = "Print the version, the commit and how it was built.",
 	.run = version,
 	.alone = true,
 };
