@@ -14,12 +14,35 @@ static void list_print(FILE *out, bool own)
 			fprintf(out, "  %-18s  %s\n", commands[i]->name, commands[i]->about);
 }
 
+/* The commands that `shunt` alone shows. */
+static const struct {
+	const char *title, *names[7];
+} basics[] = {
+	{"jobs", {"submit", "queue", "job", "why", "output", "kill"}},
+	{"looking ahead", {"plan", "whatif"}},
+	{"looking back", {"history", "report"}},
+	{"the cluster", {"up", "status", "nodes", "page", "doctor"}},
+};
+
+static const char head[] = "usage: shunt COMMAND [options]\n\n"
+			   "Shunt is a batch system for clusters: it runs jobs when and where they fit,\n"
+			   "and loses none.\n";
+
 void commands_help(FILE *out)
 {
-	fprintf(out, "usage: shunt COMMAND [options]\n\n"
-		     "Shunt is a batch system for clusters: it runs jobs when and where they fit,\n"
-		     "and loses none.\n\n"
-		     "commands:\n");
+	fputs(head, out);
+	for (size_t i = 0; i < sizeof basics / sizeof *basics; i++) {
+		fprintf(out, "\n%s:\n", basics[i].title);
+		for (const char *const *name = basics[i].names; *name; name++)
+			fprintf(out, "  %-8s  %s\n", *name, command_find(*name, NULL)->about);
+	}
+	fprintf(out, "\nqsub, qstat, qdel and the other commands of PBS are here as well.\n"
+		     "See 'shunt help --all' for all commands, and 'shunt COMMAND --help'.\n");
+}
+
+static void commands_help_all(FILE *out)
+{
+	fprintf(out, "%s\ncommands:\n", head);
 	list_print(out, false);
 	fprintf(out, "\ncommands of PBS, called by these names or as 'shunt qsub':\n");
 	list_print(out, true);
@@ -51,10 +74,22 @@ int commands_help_group(const char *word, FILE *out)
 	return EXIT_OK;
 }
 
+struct arguments {
+	bool all;
+};
+
+#define AT(field) offsetof(struct arguments, field)
+static const struct option options[] = {
+	FLAG('a', "all", all, "every command, those of PBS among them"),
+	{0},
+};
+
 static int help(const struct command *c, const void *arguments, const struct operands *operands)
 {
+	const struct arguments *a = arguments;
+
 	if (operands->n == 0) {
-		commands_help(stdout);
+		(a->all ? commands_help_all : commands_help)(stdout);
 		return EXIT_OK;
 	}
 	const char *first = operands->v[0], *second = operands->n > 1 ? operands->v[1] : NULL;
@@ -78,6 +113,8 @@ const struct command command_help_page = {
 	.operands = "[COMMAND]",
 	.operands_max = 2,
 	.about = "Tell what there is, or what a command does.",
+	.options = options,
+	.size = sizeof(struct arguments),
 	.run = help,
 	.alone = true,
 };
