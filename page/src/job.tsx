@@ -1,82 +1,13 @@
 /* job.tsx - one job: what is happening to it in plain words, its output as it grows, and what has happened so far. */
 import type { JSX } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
-import { post, Refused, send, type Forecast, type Job } from "./api";
+import { useEffect, useState } from "preact/hooks";
+import { post, send, type Forecast, type Job } from "./api";
 import { clock, duration, instant, memory, relative } from "./format";
+import { Outputs } from "./output";
 import { Card, Confirm, Instant, Problem, Progress, short, State, useLive, useNow, whyOf } from "./parts";
 import { errorText, eventText, plain, type JobEvent, type Said } from "./said";
 import { t, type Sentence } from "./text";
 import { Use } from "./use";
-
-const SHOWN = 200_000; /* characters of output */
-
-/* Reads on until the job ends. What it writes is text for the page, never more. */
-function Output({ id, stream, live }: { id: string; stream: "out" | "err"; live: boolean }): JSX.Element {
-  const [text, setText] = useState("");
-  const [note, setNote] = useState<string | null>(null);
-  const box = useRef<HTMLPreElement>(null);
-  const bottom = useRef(true);
-  useEffect(() => {
-    const stop = new AbortController();
-    (async () => {
-      try {
-        const r = await send("GET", `/v1/jobs/${encodeURIComponent(id)}/output?stream=${stream}&follow=1`, { signal: stop.signal });
-        const reader = r.body!.pipeThrough(new TextDecoderStream()).getReader();
-        for (let part = await reader.read(); !part.done; part = await reader.read()) {
-          const more = part.value;
-          setText((before) => (before + more).slice(-SHOWN));
-        }
-      } catch (e) {
-        if (!stop.signal.aborted && e instanceof Refused) setNote(e.message);
-      }
-    })();
-    return () => stop.abort();
-  }, [id, stream]);
-  useEffect(() => {
-    if (box.current && bottom.current) box.current.scrollTop = box.current.scrollHeight;
-  }, [text]);
-  if (!text) return <p class="empty">{note ?? (live ? t("job.output.none") : t("job.output.later"))}</p>;
-  return (
-    <>
-      {text.length >= SHOWN && <p class="quiet">{t("job.output.cut")}</p>}
-      <pre
-        class="output"
-        ref={box}
-        tabIndex={0}
-        role="log"
-        aria-label={t(`job.output.${stream}` as Sentence)}
-        onScroll={(e) => {
-          const b = e.currentTarget;
-          bottom.current = b.scrollTop + b.clientHeight >= b.scrollHeight - 4;
-        }}
-      >
-        {text}
-      </pre>
-    </>
-  );
-}
-
-function Outputs({ job }: { job: Job }): JSX.Element {
-  const [stream, set] = useState<"out" | "err">("out");
-  const begun = job.state === "R" || job.state === "E" || job.state === "S" || job.state === "C";
-  return (
-    <Card
-      title={t("job.output")}
-      class="wide"
-      aside={
-        <span class="tabs" role="tablist">
-          {(["out", "err"] as const).map((s) => (
-            <button key={s} type="button" role="tab" aria-selected={s === stream} onClick={() => set(s)}>
-              {t(`job.output.${s}`)}
-            </button>
-          ))}
-        </span>
-      }
-    >
-      {begun ? <Output key={`${stream} ${job.started}`} id={short(job.id)} stream={stream} live={job.state !== "C"} /> : <p class="empty">{t("job.output.later")}</p>}
-    </Card>
-  );
-}
 
 function Now({ job, now }: { job: Job; now: number }): JSX.Element {
   const start = job.expected_start ?? job.planned_start;

@@ -7,7 +7,7 @@ import { listen, type Change } from "./live";
 import { plain, reasonText } from "./said";
 import { t, type Sentence } from "./text";
 
-/* The server's time, anew every `seconds`. */
+/* The server's time, again every `seconds`. */
 export function useNow(seconds = 1): number {
   const [now, set] = useState(serverNow());
   useEffect(() => {
@@ -17,7 +17,7 @@ export function useNow(seconds = 1): number {
   return now;
 }
 
-/* An answer that is read anew when an event concerns it: one request at a time, and never more than two a second. */
+/* An answer that is read again when an event concerns it: one request at a time, and never more than two a second. */
 export function useLive<T>(path: string, concerns: (c: Change) => boolean): { data: T | null; error: Refused | null; reload: () => void } {
   const [data, setData] = useState<T | null>(null);
   const [error, setError] = useState<Refused | null>(null);
@@ -69,6 +69,15 @@ export function Problem({ error }: { error: Refused | Error | null }): JSX.Eleme
       {error.message}
     </p>
   ) : null;
+}
+
+/* For a stream that continues when its connection is back. */
+export function Broken({ is }: { is: boolean }): JSX.Element {
+  return (
+    <p class={is ? "problem" : "unseen"} role="status">
+      {is ? t("connection.broken") : ""}
+    </p>
+  );
 }
 
 export function Card(p: { title: string; id?: string; class?: string; children: ComponentChildren; aside?: ComponentChildren }): JSX.Element {

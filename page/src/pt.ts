@@ -18,6 +18,7 @@ export const pt: Record<Sentence, string> = {
   "nav.language": "Idioma",
   "nav.signout": "Sair",
   "connection.lost": "A conexão com o servidor caiu. Tentando novamente …",
+  "connection.broken": "A conexão foi interrompida. Isto continua quando ela voltar.",
   "error.status": "O servidor respondeu com o código {status}.",
   "error.unreachable": "O servidor não responde.",
   "error.title": "Não deu certo",

@@ -21,6 +21,7 @@ const en = {
   "nav.language": "Language",
   "nav.signout": "Sign out",
   "connection.lost": "The connection to the server is lost. Reconnecting …",
+  "connection.broken": "The connection is broken. This continues when it is back.",
   "error.status": "The server answered with status {status}.",
   "error.unreachable": "The server does not answer.",
   "error.title": "That did not work",

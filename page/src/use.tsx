@@ -1,10 +1,11 @@
 /* use.tsx - what a job requested and what it uses: sums as meters, and CPUs and memory over time as charts. */
 import type { JSX } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { send, type Job } from "./api";
+import { get, send, type Job } from "./api";
 import { Chart, type Series } from "./chart";
 import { decimal, duration, memory, number } from "./format";
-import { Card, Meter, short } from "./parts";
+import { persist } from "./live";
+import { Broken, Card, Meter, short } from "./parts";
 import { t } from "./text";
 
 interface Sample {
@@ -13,28 +14,33 @@ interface Sample {
   memory: number;
 }
 
-/* Lines of JSON, as they come; all over again when another attempt begins. */
-function useSamples(job: Job): Sample[] {
+/* Lines of JSON, as they come; all over again when another attempt begins. After a break the server sends what it has kept: what it has forgotten since stays as it was. */
+function useSamples(job: Job): { samples: Sample[]; broken: boolean } {
   const [samples, set] = useState<Sample[]>([]);
+  const [broken, setBroken] = useState(false);
   const begun = job.state === "R" || job.state === "E" || job.state === "S" || job.state === "C";
   useEffect(() => {
     const stop = new AbortController();
     set([]);
     if (!begun || job.past || job.array_counts) return;
-    (async () => {
-      const r = await send("GET", `/v1/jobs/${encodeURIComponent(short(job.id))}/usage?follow=1`, { signal: stop.signal });
+    const path = `/v1/jobs/${encodeURIComponent(short(job.id))}`;
+    const read = async (signal: AbortSignal, opened: () => void) => {
+      const r = await send("GET", `${path}/usage?follow=1`, { signal });
+      opened();
       const reader = r.body!.pipeThrough(new TextDecoderStream()).getReader();
       let rest = "";
       for (let part = await reader.read(); !part.done; part = await reader.read()) {
         const lines = (rest + part.value).split("\n");
         rest = lines.pop()!;
         const more = lines.map((l) => JSON.parse(l) as Sample);
-        set((before) => [...before, ...more]);
+        if (more.length) set((before) => [...before.filter((s) => s.time < more[0].time), ...more]);
       }
-    })().catch(() => undefined); /* the sums say it, too */
+      return (await get<Job>(path, signal)).state === "C";
+    };
+    persist(stop.signal, read, setBroken).catch(() => undefined); /* the sums say it */
     return () => stop.abort();
   }, [job.id, job.started, begun]);
-  return samples;
+  return { samples, broken };
 }
 
 /* Samples of one second are one; the use of CPUs is that since the sample before. */
@@ -88,7 +94,7 @@ function Sum({ title, used, all, text }: { title: string; used: number; all: num
 }
 
 export function Use({ job, now }: { job: Job; now: number }): JSX.Element | null {
-  const samples = useSamples(job);
+  const { samples, broken } = useSamples(job);
   if (!job.started || job.array_counts) return null;
   const last = samples[samples.length - 1];
   const ended = job.state === "C" || job.past;
@@ -104,6 +110,7 @@ export function Use({ job, now }: { job: Job; now: number }): JSX.Element | null
         {known && <Sum title={t("use.cpu")} used={cpu} all={cpus * ran} text={t("use.cpu.of", { used: duration(cpu), all: duration(cpus * ran), share: ran > 0 ? Math.round((100 * cpu) / (cpus * ran)) : 0 })} />}
         {known && <Sum title={t("use.peak")} used={peak} all={job.memory ?? 0} text={job.memory ? t("load.of", { used: memory(peak), all: memory(job.memory) }) : memory(peak)} />}
       </dl>
+      <Broken is={broken} />
       {!job.past && <Charts job={job} samples={samples} />}
     </Card>
   );

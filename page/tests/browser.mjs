@@ -350,18 +350,32 @@ async function phone() {
   await page.setViewportSize({ width: 1280, height: 850 });
 }
 
+/* The server is killed and started again below a job that writes lines. */
 async function connection() {
   await go("#/jobs", "Jobs");
+  await page.getByRole("link", { name: "filler", exact: true }).click();
+  const log = page.getByRole("log", { name: "Output" });
+  const lines = async () => (await log.textContent()).trimEnd().split("\n");
+  await log.getByText(/line 3\n/).waitFor();
   down = true;
   await ask("kill");
   await page.getByText("The connection to the server is lost.").waitFor();
-  ok("a lost connection is shown", true);
+  await page.getByText("The connection is broken.").nth(1).waitFor();
+  ok("a lost connection is shown, also where output and charts stand", true);
+  const before = (await lines()).length;
+  const charted = page.waitForResponse((r) => r.url().includes("/usage?") && r.ok());
   await ask("start");
   await page.getByText("The connection to the server is lost.").waitFor({ state: "hidden" });
+  await page.waitForFunction((n) => document.querySelector("[role=log]").textContent.split("\n").length > n, before + 5);
+  await charted;
+  await page.getByText("The connection is broken.").first().waitFor({ state: "hidden" });
+  const after = await lines();
+  ok("output and charts continue where they were", after.every((l, i) => l === `line ${i + 1}`), after.filter((l, i) => l !== `line ${i + 1}`)[0]);
   down = false;
+  await go("#/jobs", "Jobs");
   const name = await ask("another");
   await page.getByRole("link", { name, exact: true }).waitFor();
-  ok("it comes back by itself, and the list goes on", true);
+  ok("it comes back by itself, and the list continues", true);
 }
 
 async function framed() {
