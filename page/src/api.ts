@@ -105,6 +105,7 @@ export interface Job {
   guaranteed?: boolean;
   no_estimate?: string | null;
   array_counts?: Record<string, number> | null;
+  array_failed?: number | null;
   array_spec?: string | null;
   resources?: string | null;
   exec_host?: string | null;
@@ -113,6 +114,7 @@ export interface Job {
   workdir?: string | null;
   output?: string | null;
   error?: string | null;
+  join?: string | null;
   account?: string | null;
   priority?: number;
   holds?: string;

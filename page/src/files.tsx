@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { post, Refused, send } from "./api";
 import { bytes } from "./format";
-import { Card, Instant, jobLink, Problem, Table, useLive, type Column } from "./parts";
+import { Card, Instant, jobLink, Problem, save, Table, useLive, type Column } from "./parts";
 import { t } from "./text";
 
 interface Entry {
@@ -24,19 +24,8 @@ const UPLOAD_MOST = 64 << 20;
 const join = (path: string, name: string) => `${path.replace(/\/$/, "")}/${name}`;
 const link = (path: string) => `#/files/${encodeURIComponent(path)}`;
 
-async function content(path: string): Promise<Blob> {
-  return (await send("GET", `/v1/files/content?path=${encodeURIComponent(path)}`)).blob();
-}
-
-/* The session's token is in a header, which a link can't send: so the bytes are fetched, and then saved. */
-async function download(path: string): Promise<void> {
-  const at = URL.createObjectURL(await content(path));
-  const a = document.createElement("a");
-  a.href = at;
-  a.download = path.split("/").pop()!;
-  a.click();
-  setTimeout(() => URL.revokeObjectURL(at), 60000);
-}
+const content = (path: string) => send("GET", `/v1/files/content?path=${encodeURIComponent(path)}`);
+const download = (path: string) => save(content(path), path.split("/").pop()!);
 
 function Path({ path }: { path: string }): JSX.Element {
   const parts = path.split("/").filter(Boolean);

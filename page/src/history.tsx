@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { get, Refused, type PastJob } from "./api";
 import { duration, memory, number, serverNow } from "./format";
-import { Instant, JobName, Problem, short, Table, type Column } from "./parts";
+import { Ending, ending, Instant, JobName, Problem, short, Table, type Column } from "./parts";
 import { t, type Sentence } from "./text";
 
 const STATES = ["", "completed", "failed", "walltime", "memory", "deleted", "lost", "expired", "dependency", "not_started", "preempted"];
@@ -41,7 +41,7 @@ function columns(clear: (job: PastJob) => void): Column<PastJob>[] {
   return [
     { head: t("col.name"), cell: (job) => <JobName job={job} /> },
     { head: t("col.owner"), cell: (job) => job.owner },
-    { head: t("col.state"), cell: (job) => <span class={`state state-${job.state === "completed" ? "ok" : job.state === "deleted" ? "deleted" : "failed"}`}>{t(`past.${job.state}` as Sentence)}</span> },
+    { head: t("col.state"), cell: (job) => <Ending outcome={ending(job.state, job.exit_status)} /> },
     { head: t("col.ended"), cell: (job) => <Instant at={job.ended} /> },
     { head: t("col.ran"), class: "n", cell: (job) => (job.started ? duration(job.ran_ms / 1000) : "") },
     { head: t("col.cpu.used"), cell: (job) => <Share value={percent(job.cpu_ms, job.ran_ms * job.cpus)} label={t("history.cpu", { id: short(job.id) })} /> },

@@ -9,15 +9,18 @@ import { errorText, eventText, plain, type JobEvent, type Said } from "./said";
 import { t, type Sentence } from "./text";
 import { Use } from "./use";
 
+/* How it ended, or what it waits for; one sentence each. */
 function Now({ job, now }: { job: Job; now: number }): JSX.Element {
   const start = job.expected_start ?? job.planned_start;
+  const over = job.state === "C";
   return (
-    <Card title={t("job.now")}>
+    <Card title={t(over ? "job.how" : "job.now")}>
       <p class="now">
         <State job={job} />
+        {over && !job.array_counts && <span>{job.started ? t("job.ran", { span: duration((job.ended ?? job.started) - job.started), at: instant(job.ended) }) : t("job.never")}</span>}
         {job.state === "R" && job.started && <span>{t("job.running", { span: duration(now - job.started), at: instant(job.started + (job.walltime ?? 0)) })}</span>}
         {whyOf(job) && <span>{whyOf(job)}</span>}
-        {start && job.state !== "R" && job.state !== "C" && <span>{t("job.expected", { when: relative(start, now), at: instant(start) })}</span>}
+        {start && job.state !== "R" && !over && <span>{t("job.expected", { when: relative(start, now), at: instant(start) })}</span>}
         {job.no_estimate && job.no_estimate !== job.comment && <span class="quiet">{plain(job.no_estimate)}</span>}
         {job.deadline && <span>{t(job.guaranteed ? "job.guaranteed" : "job.deadline", { at: instant(job.deadline) })}</span>}
       </p>
@@ -148,7 +151,7 @@ export function JobView({ id }: { id: string }): JSX.Element {
   return (
     <main id="content" tabIndex={-1}>
       <h1>
-        {job.name} <small>{t("job.title", { id })}</small>
+        {job.name} <small>{t("job.title", { id })}</small> <State job={job} />
       </h1>
       <Problem error={failure} />
       <div class="actions">

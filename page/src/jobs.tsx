@@ -4,11 +4,11 @@ import { useMemo, useState } from "preact/hooks";
 import { post, type Job, type Refused } from "./api";
 import { Bags } from "./bags";
 import { durationParse, number } from "./format";
-import { Confirm, Instant, jobLink, Problem, short, State, useLive, whyOf } from "./parts";
+import { Confirm, elements, Instant, jobLink, Problem, short, State, useLive, whyOf } from "./parts";
 import { errorText, type Said } from "./said";
 import { t, type Sentence } from "./text";
 
-const FIELDS = "id,name,owner,queue,state,cpus,created,started,ended,exit_status,cause,comment,reason,expected_end,expected_start,planned_start,array_counts";
+const FIELDS = "id,name,owner,queue,state,cpus,created,started,ended,exit_status,cause,comment,reason,expected_end,expected_start,planned_start,array_counts,array_failed";
 const LOADED = 2000;
 const PAGE = 100;
 const ELEMENTS = 200;
@@ -43,10 +43,6 @@ function sorted(jobs: Job[], column: Column, down: boolean): Job[] {
       y = valueOf(b, column);
     return sign * (x < y ? -1 : x > y ? 1 : 0) || Number.parseInt(b.id, 10) - Number.parseInt(a.id, 10);
   });
-}
-
-function elements(job: Job): string {
-  return number(Object.values(job.array_counts ?? {}).reduce((a, b) => a + b, 0));
 }
 
 function toggled(set: ReadonlySet<string>, id: string): ReadonlySet<string> {

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, Refused, send, type Job } from "./api";
 import { persist } from "./live";
-import { Broken, Card, short } from "./parts";
+import { Broken, Card, Problem, save, short } from "./parts";
 import { t } from "./text";
 
 type Stream = "out" | "err";
@@ -55,7 +55,7 @@ function Output({ id, stream, live }: { id: string; stream: Stream; live: boolea
   return (
     <>
       <Broken is={broken} />
-      {!text && <p class="empty">{note ?? (live ? t("job.output.none") : t("job.output.later"))}</p>}
+      {!text && <p class="empty">{note ?? t(live ? "job.output.none" : "job.output.nothing")}</p>}
       {text.length >= SHOWN && <p class="quiet">{t("job.output.cut")}</p>}
       {text && (
         <pre
@@ -76,24 +76,32 @@ function Output({ id, stream, live }: { id: string; stream: Stream; live: boolea
   );
 }
 
-export function Outputs({ job }: { job: Job }): JSX.Element {
-  const [stream, set] = useState<Stream>("out");
-  const begun = job.state === "R" || job.state === "E" || job.state === "S" || job.state === "C";
+function Pane({ job, stream }: { job: Job; stream: Stream }): JSX.Element {
+  const [failure, setFailure] = useState<Error | null>(null);
+  const id = short(job.id);
+  const download = () => save(send("GET", `/v1/jobs/${encodeURIComponent(id)}/output?stream=${stream}`), `${job.name}.${stream[0]}${id}`).then(() => setFailure(null), setFailure);
   return (
-    <Card
-      title={t("job.output")}
-      class="wide"
-      aside={
-        <span class="tabs" role="tablist">
-          {(["out", "err"] as const).map((s) => (
-            <button key={s} type="button" role="tab" aria-selected={s === stream} onClick={() => set(s)}>
-              {t(`job.output.${s}`)}
-            </button>
-          ))}
-        </span>
-      }
-    >
-      {begun ? <Output key={`${stream} ${job.started}`} id={short(job.id)} stream={stream} live={job.state !== "C"} /> : <p class="empty">{t("job.output.later")}</p>}
+    <section aria-label={t(`job.output.${stream}`)}>
+      <header>
+        <h3>{t(`job.output.${stream}`)}</h3>
+        <button type="button" class="plain" aria-label={t(`job.output.download.${stream}`)} onClick={() => void download()}>
+          {t("job.output.download")}
+        </button>
+      </header>
+      <Problem error={failure} />
+      <Output id={id} stream={stream} live={job.state !== "C"} />
+    </section>
+  );
+}
+
+/* Output and errors side by side, or the reason that there are none. */
+export function Outputs({ job }: { job: Job }): JSX.Element {
+  const over = job.state === "C";
+  const none = job.past ? "job.output.gone" : over && !job.started ? "job.output.never" : over || "RES".includes(job.state) ? null : "job.output.later";
+  const streams: Stream[] = job.join === "oe" || job.join === "eo" ? ["out"] : ["out", "err"];
+  return (
+    <Card title={t("job.writes")} class="wide">
+      {none ? <p class="empty">{t(none)}</p> : <div class="pair">{streams.map((s) => <Pane key={`${s} ${job.started}`} job={job} stream={s} />)}</div>}
     </Card>
   );
 }

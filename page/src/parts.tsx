@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { get, Refused, type Job } from "./api";
-import { duration, instant, instantFull, relative, serverNow } from "./format";
+import { duration, instant, instantFull, number, relative, serverNow } from "./format";
 import { listen, type Change } from "./live";
 import { plain, reasonText } from "./said";
 import { t, type Sentence } from "./text";
@@ -143,15 +143,30 @@ export function jobLink(id: string): string {
   return `#/jobs/${encodeURIComponent(short(id))}`;
 }
 
+export interface Outcome {
+  word: string;
+  kind: string; /* its colour */
+}
+
+/* How a job ended, in one word everywhere; `cause`: as the API and the history have it. */
+export function ending(cause: string | null | undefined, status: number): Outcome {
+  if (cause && cause !== "completed" && cause !== "failed") return { word: t(`past.${cause}` as Sentence), kind: cause === "deleted" || cause === "dependency" ? "deleted" : "failed" };
+  if (status === 0) return { word: t("past.completed"), kind: "ok" };
+  return { word: status > 256 ? t("ended.signal", { signal: status - 256 }) : t("ended.failed", { status }), kind: "failed" };
+}
+
 /* How a job ended, or its state. */
-export function outcome(job: Job): { word: string; kind: string } {
-  if (job.state !== "C") return { word: t(`state.${job.state}` as Sentence) ?? job.state, kind: job.state };
-  const status = job.exit_status ?? null;
-  if (job.cause === "deleted") return { word: t("ended.deleted"), kind: "deleted" };
-  if (status === 0) return { word: t("ended.ok"), kind: "ok" };
-  if (status !== null && status >= 256) return { word: t("ended.signal", { signal: status - 256 }), kind: "failed" };
-  if (status !== null) return { word: t("ended.failed", { status }), kind: "failed" };
-  return { word: t("state.C"), kind: "C" };
+export function outcome(job: Job): Outcome {
+  const failed = job.array_failed ?? 0;
+  if (job.state === "C" && failed) return { word: t("ended.array", { n: number(failed), all: elements(job) }), kind: "failed" };
+  if (job.state === "C") return ending(job.cause, job.exit_status ?? 0);
+  const word = t(`state.${job.state}` as Sentence);
+  return { word: failed ? `${word}, ${t("ended.array.some", { n: number(failed) })}` : word, kind: job.state };
+}
+
+/* The number of an array's elements. */
+export function elements(job: Job): string {
+  return number(Object.values(job.array_counts ?? {}).reduce((a, b) => a + b, 0));
 }
 
 /* Why a job waits, in the page's language. */
@@ -159,9 +174,12 @@ export function whyOf(job: Job): string {
   return job.reason ? reasonText(job.reason) : job.comment ? plain(job.comment) : "";
 }
 
-export function State({ job }: { job: Job }): JSX.Element {
-  const o = outcome(job);
+export function Ending({ outcome: o }: { outcome: Outcome }): JSX.Element {
   return <span class={`state state-${o.kind}`}>{o.word}</span>;
+}
+
+export function State({ job }: { job: Job }): JSX.Element {
+  return <Ending outcome={outcome(job)} />;
 }
 
 export function Instant({ at }: { at: number | null | undefined }): JSX.Element | null {
@@ -213,4 +231,14 @@ export function Confirm(p: { title: string; text: string; action: string; onYes:
       </div>
     </dialog>
   );
+}
+
+/* The session's token is in a header, which a link can't send: so the bytes are fetched, and then saved. */
+export async function save(answer: Promise<Response>, name: string): Promise<void> {
+  const at = URL.createObjectURL(await (await answer).blob());
+  const a = document.createElement("a");
+  a.href = at;
+  a.download = name;
+  a.click();
+  setTimeout(() => URL.revokeObjectURL(at), 60000);
 }

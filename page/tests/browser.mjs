@@ -110,6 +110,39 @@ async function firstJob() {
   ok("the timeline", (await page.locator(".timeline").textContent()).includes("submitted"));
 }
 
+/* How jobs ended, in the same words at the top of their view and in lists. */
+async function ended() {
+  const [failed, gone] = JSON.parse(await ask("ended"));
+  await go(`#/jobs/${failed}`, /^broken/);
+  await page.getByRole("heading", { level: 1 }).getByText("failed (9)").waitFor();
+  await page.getByRole("log", { name: "Errors" }).getByText("the reason").waitFor();
+  ok("a failed job says so at the top, and shows its errors beside its output", (await page.getByRole("log", { name: "Output" }).textContent()) === "it begins\n");
+  await accessible("a failed job");
+  const saved = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Download the errors" }).click();
+  ok("output is downloaded", (await saved).suggestedFilename() === `broken.e${failed}`);
+  await page.route(`**/v1/jobs/${failed}`, async (route) => {
+    const job = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...job, cause: "memory", exit_status: 265 } });
+  });
+  await go(`#/jobs/${gone}`, /^unwanted/);
+  await page.getByRole("heading", { level: 1 }).getByText("cancelled").waitFor();
+  ok("a cancelled job says why there is no output", (await page.getByText("The job never ran: there is no output.").count()) === 1 && (await page.getByText("Output appears here").count()) === 0);
+  await go(`#/jobs/${failed}`, /^broken/);
+  await page.getByRole("heading", { level: 1 }).getByText("killed (memory)").waitFor();
+  await page.unrouteAll({ behavior: "wait" });
+  await go("#/jobs", "Jobs");
+  await page.getByLabel("State").selectOption("ended");
+  for (const where of ["#/jobs", "#/history"]) {
+    await page.evaluate((h) => (location.hash = h), where);
+    await page.getByRole("row", { name: /broken.*failed \(9\)/ }).waitFor();
+    await page.getByRole("row", { name: /unwanted.*cancelled/ }).waitFor();
+  }
+  await go("#/", /./);
+  await page.getByRole("listitem").filter({ hasText: /broken.*failed \(9\)/ }).waitFor();
+  ok("lists use the same words", true);
+}
+
 async function list() {
   await go("#/jobs", "Jobs");
   await page.getByText("No job matches.").waitFor();
@@ -445,6 +478,7 @@ try {
   await signIn();
   await firstJob();
   await past();
+  await ended();
   await list();
   await portuguese();
   await machine();
