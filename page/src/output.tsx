@@ -4,22 +4,30 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { get, Refused, send, type Job } from "./api";
 import { persist } from "./live";
 import { Broken, Card, Problem, save, short } from "./parts";
+import { Terminal, type Run } from "./terminal";
 import { t } from "./text";
 
 type Stream = "out" | "err";
 
 const SHOWN = 200_000; /* characters of output */
+const DRAW_MS = 50; /* many small writes are drawn at once */
 
-/* The text so far; `note`: why there is none. After a break it continues behind the last byte that came. */
-function useOutput(id: string, stream: Stream): { text: string; note: string | null; broken: boolean } {
-  const [text, setText] = useState("");
+/* What was written so far; `note`: why there is nothing. After a break it continues behind the last byte that came. */
+function useOutput(id: string, stream: Stream): { runs: Run[]; cut: boolean; note: string | null; broken: boolean } {
+  const [{ runs, cut }, setRuns] = useState<{ runs: Run[]; cut: boolean }>({ runs: [], cut: false });
   const [note, setNote] = useState<string | null>(null);
   const [broken, setBroken] = useState(false);
   useEffect(() => {
     const stop = new AbortController();
     const path = `/v1/jobs/${encodeURIComponent(id)}`;
     const decoder = new TextDecoder();
-    let from = 0;
+    const terminal = new Terminal(SHOWN);
+    let from = 0,
+      due = 0;
+    const draw = () => {
+      due = 0;
+      setRuns({ runs: terminal.runs(), cut: terminal.cut });
+    };
     const over = async (signal: AbortSignal) => (await get<Job>(path, signal)).state === "C";
     const read = async (signal: AbortSignal, opened: () => void) => {
       try {
@@ -28,9 +36,9 @@ function useOutput(id: string, stream: Stream): { text: string; note: string | n
         setNote(null);
         const reader = r.body!.getReader();
         for (let part = await reader.read(); !part.done; part = await reader.read()) {
-          const more = decoder.decode(part.value, { stream: true });
           from += part.value.length;
-          setText((before) => (before + more).slice(-SHOWN));
+          terminal.write(decoder.decode(part.value, { stream: true }));
+          due ||= window.setTimeout(draw, DRAW_MS);
         }
       } catch (e) {
         if (!(e instanceof Refused) || e.status !== 404) throw e;
@@ -39,25 +47,26 @@ function useOutput(id: string, stream: Stream): { text: string; note: string | n
       return over(signal);
     };
     persist(stop.signal, read, setBroken).catch((e) => stop.signal.aborted || setNote((e as Error).message));
-    return () => stop.abort();
+    return () => (stop.abort(), clearTimeout(due));
   }, [id, stream]);
-  return { text, note, broken };
+  return { runs, cut, note, broken };
 }
 
 /* What a job writes is text for the page, never more. */
 function Output({ id, stream, live }: { id: string; stream: Stream; live: boolean }): JSX.Element {
-  const { text, note, broken } = useOutput(id, stream);
+  const { runs, cut, note, broken } = useOutput(id, stream);
+  const any = runs.some((r) => r.text);
   const box = useRef<HTMLPreElement>(null);
   const bottom = useRef(true);
   useEffect(() => {
     if (box.current && bottom.current) box.current.scrollTop = box.current.scrollHeight;
-  }, [text]);
+  }, [runs]);
   return (
     <>
       <Broken is={broken} />
-      {!text && <p class="empty">{note ?? t(live ? "job.output.none" : "job.output.nothing")}</p>}
-      {text.length >= SHOWN && <p class="quiet">{t("job.output.cut")}</p>}
-      {text && (
+      {!any && <p class="empty">{note ?? t(live ? "job.output.none" : "job.output.nothing")}</p>}
+      {cut && <p class="quiet">{t("job.output.cut")}</p>}
+      {any && (
         <pre
           class="output"
           ref={box}
@@ -69,7 +78,7 @@ function Output({ id, stream, live }: { id: string; stream: Stream; live: boolea
             bottom.current = b.scrollTop + b.clientHeight >= b.scrollHeight - 4;
           }}
         >
-          {text}
+          {runs.map((r, i) => (r.style ? <span key={i} class={r.style}>{r.text}</span> : r.text))}
         </pre>
       )}
     </>
