@@ -1,6 +1,6 @@
 /* admin.tsx - what operators and managers change: queues, reservations, limits, accounts, the server; and who changed what. Before a change it says what it does. */
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { change, type Refused } from "./api";
 import { instant } from "./format";
 import { Card, Confirm, Instant, jobLink, Problem, short, Table, useLive, type Column } from "./parts";
@@ -237,6 +237,7 @@ export function AdminView({ role, section = "queues" }: { role: string; section?
   const [wish, setWish] = useState<Wish | null>(null);
   const [error, setError] = useState<Refused | null>(null);
   const [version, setVersion] = useState(0);
+  useEffect(() => setError(null), [section]);
   const known = (data?.attributes ?? []).filter((a) => a.of.includes(KINDS[section]?.of ?? section));
   const run = async () => {
     const w = wish!;

@@ -86,7 +86,7 @@ function Upload(): JSX.Element {
       </label>
       <label>
         {t("files.directory")}
-        <input name="name" required pattern="[A-Za-z0-9][A-Za-z0-9._-]{0,63}" title={t("files.directory.hint")} spellcheck={false} />
+        <input name="name" required pattern="[A-Za-z0-9][A-Za-z0-9._\-]{0,63}" title={t("files.directory.hint")} spellcheck={false} />
         <small>{t("files.directory.hint")}</small>
       </label>
       <label>

@@ -84,10 +84,21 @@ export function decimal(n: number, digits = 1): string {
   return new Intl.NumberFormat(language(), { minimumFractionDigits: digits, maximumFractionDigits: digits }).format(n);
 }
 
-/* "1:30:00", "90:00" and "45" as seconds; NaN: it is none of these. */
+const UNITS: Record<string, number> = { y: 365 * 86400, w: 7 * 86400, d: 86400, h: 3600, m: 60, s: 1 };
+
+/* Seconds of a text as qsub reads it: "1:30:00", "90:00", "45", "90m", "1d12h"; NaN: it is none of these. */
 export function durationParse(text: string): number {
-  const parts = text.trim().split(":");
-  if (parts.length > 4 || !parts.every((x) => /^\d{1,9}$/.test(x))) return NaN;
-  const scale = [1, 60, 3600, 86400];
-  return parts.reverse().reduce((sum, x, i) => sum + Number(x) * scale[i], 0);
+  const typed = text.trim().toLowerCase();
+  if (/^(\d{1,9}y)?(\d{1,9}w)?(\d{1,9}d)?(\d{1,9}h)?(\d{1,9}m)?(\d{1,9}s)?$/.test(typed) && typed) return [...typed.matchAll(/(\d+)(.)/g)].reduce((sum, [, n, unit]) => sum + Number(n) * UNITS[unit], 0);
+  const parts = typed.split(":").reverse();
+  const scale = [1, 60, 3600, 86400],
+    below = [60, 60, 24, Infinity];
+  if (parts.length > 4 || !parts.every((x, i) => /^\d{1,9}$/.test(x) && (i === parts.length - 1 || Number(x) < below[i]))) return NaN;
+  return parts.reduce((sum, x, i) => sum + Number(x) * scale[i], 0);
+}
+
+/* KiB of a text as qsub reads it: "500mb", "4g", "4096" (bytes); NaN: it is none of these. */
+export function memoryParse(text: string): number {
+  const m = /^(\d{1,15})([kmgtp]?)[bw]?$/i.exec(text.trim());
+  return m ? Math.ceil((Number(m[1]) * 1024 ** " kmgtp".indexOf(m[2].toLowerCase() || " ") * (/w$/i.test(text.trim()) ? 8 : 1)) / 1024) : NaN;
 }

@@ -40,8 +40,8 @@ function Share({ value, label }: { value: number | null; label: string }): JSX.E
 function columns(clear: (job: PastJob) => void): Column<PastJob>[] {
   return [
     { head: t("col.name"), cell: (job) => <JobName job={job} /> },
-    { head: t("col.owner"), cell: (job) => job.owner },
     { head: t("col.state"), cell: (job) => <Ending outcome={ending(job.state, job.exit_status)} /> },
+    { head: t("col.owner"), cell: (job) => job.owner },
     { head: t("col.ended"), cell: (job) => <Instant at={job.ended} /> },
     { head: t("col.ran"), class: "n", cell: (job) => (job.started ? duration(job.ran_ms / 1000) : "") },
     { head: t("col.cpu.used"), cell: (job) => <Share value={percent(job.cpu_ms, job.ran_ms * job.cpus)} label={t("history.cpu", { id: short(job.id) })} /> },

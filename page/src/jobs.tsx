@@ -57,13 +57,10 @@ function fits(job: Job, words: string[]): boolean {
 }
 
 /* The last cells of a row, of a job or of an element. */
-function StateCells({ job }: { job: Job }): JSX.Element {
+function RestCells({ job }: { job: Job }): JSX.Element {
   return (
     <>
       <td class="n">{job.cpus}</td>
-      <td>
-        <State job={job} />
-      </td>
       <td>
         <Instant at={when(job)} />
       </td>
@@ -90,9 +87,12 @@ function Elements({ id, columns }: { id: string; columns: number }): JSX.Element
           <td>
             <a href={jobLink(job.id)}>{job.name}</a>
           </td>
+          <td>
+            <State job={job} />
+          </td>
           <td />
           <td />
-          <StateCells job={job} />
+          <RestCells job={job} />
         </tr>
       ))}
       {data.next && (
@@ -264,10 +264,10 @@ export function JobsView({ user }: { user: string }): JSX.Element {
                 </th>
                 {head("id", "col.id", true)}
                 {head("name", "col.name")}
+                {head("state", "col.state")}
                 {head("owner", "col.owner")}
                 {head("queue", "col.queue")}
                 {head("cpus", "col.cpus", true)}
-                {head("state", "col.state")}
                 {head("when", "col.when")}
                 <th scope="col">{t("col.why")}</th>
               </tr>
@@ -288,9 +288,12 @@ export function JobsView({ user }: { user: string }): JSX.Element {
                         </button>
                       )}
                     </td>
+                    <td>
+                      <State job={job} />
+                    </td>
                     <td>{job.owner}</td>
                     <td>{job.queue}</td>
-                    <StateCells job={job} />
+                    <RestCells job={job} />
                   </tr>
                   {open.has(job.id) && <Elements id={job.id} columns={9} />}
                 </Fragment>

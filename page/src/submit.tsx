@@ -2,9 +2,9 @@
 import type { ComponentChildren, InputHTMLAttributes, JSX, TargetedEvent } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, post, Refused, type Forecast } from "./api";
-import { decimal, duration, durationParse, instant, relative, serverNow } from "./format";
+import { decimal, duration, durationParse, instant, memory, memoryParse, relative, serverNow } from "./format";
 import { Card, jobLink, Problem, short } from "./parts";
-import { EXTRAS, extraLines, extraMembers, extraNode, extraResources, type Extra, type Extras } from "./submitmore";
+import { extraLines, extraMembers, extraNode, extraResources, GROUPS, type Extra, type Extras } from "./submitmore";
 import { errorText, plain } from "./said";
 import { t } from "./text";
 
@@ -55,7 +55,7 @@ function faultsOf(f: Form): Faults {
   if (!f.commands.trim()) faults.commands = t("invalid.commands");
   if (!/^[^\s/]{1,236}$/.test(f.name)) faults.name = t("invalid.name");
   for (const k of ["nodes", "ppn"] as const) if (!/^[1-9]\d{0,8}$/.test(f[k])) faults[k] = t("invalid.number");
-  if (f.memory && !/^\d+([kmgt]?b)?$/i.test(f.memory)) faults.memory = t("invalid.memory");
+  if (f.memory && !(memoryParse(f.memory) > 0)) faults.memory = t("invalid.memory");
   if (!(durationParse(f.walltime) > 0)) faults.walltime = t("invalid.walltime");
   return faults;
 }
@@ -152,7 +152,9 @@ export function Answer({ valid, forecast, error }: { valid: boolean; forecast: F
         ) : (
           <>
             <p>
-              {forecast.start && forecast.start <= forecast.now + 5
+              {!forecast.start
+                ? t("submit.forecast.unknown", { why: forecast.reason ? plain(forecast.reason) : "" })
+                : forecast.start <= forecast.now + 5
                 ? `${t("submit.forecast.now")} ${t("submit.forecast.end", { end: instant(forecast.end) })}`
                 : t("submit.forecast.at", { when: relative(forecast.start, now), at: instant(forecast.start), end: instant(forecast.end) })}{" "}
               {forecast.nodes?.length ? t("submit.forecast.nodes", { nodes: forecast.nodes.join(", ") }) : ""}
@@ -161,7 +163,7 @@ export function Answer({ valid, forecast, error }: { valid: boolean; forecast: F
               <p class={forecast.guaranteed ? "good" : "problem"}>{t(forecast.guaranteed ? "submit.forecast.guaranteed" : "submit.forecast.unguaranteed")}</p>
             )}
             {forecast.price !== undefined && forecast.price !== null && <p>{t("submit.price", { hours: decimal(forecast.price / 3600, 2), unit: (forecast.price_unit ?? "").replaceAll("_", " ") })}</p>}
-            {forecast.reason && <p class="quiet">{plain(forecast.reason)}</p>}
+            {forecast.start && forecast.reason && <p class="quiet">{plain(forecast.reason)}</p>}
           </>
         )}
       </div>
@@ -190,9 +192,11 @@ function ExtraField({ x, value, onValue }: { x: Extra; value: string; onValue: (
   return (
     <Field id={id} label={t(x.label)}>
       {x.words ? (
-        <select id={id} value={value || x.words[0]} onChange={(e) => onValue(e.currentTarget.value)}>
-          {x.words.map((w) => (
-            <option key={w}>{w}</option>
+        <select id={id} value={value || Object.keys(x.words)[0]} onChange={(e) => onValue(e.currentTarget.value)}>
+          {Object.entries(x.words).map(([w, label]) => (
+            <option key={w} value={w}>
+              {t(label)}
+            </option>
           ))}
         </select>
       ) : (
@@ -299,6 +303,50 @@ export function SubmitView(): JSX.Element {
     setForm({ ...form, mail: has ? form.mail.replace(letter, "") : form.mail + letter });
   };
 
+  /* The form's own fields that stand in a group. */
+  const rarer: Record<string, JSX.Element> = {
+    deadline: (
+      <Field key="deadline" id="deadline" label={t("submit.deadline")}>
+        {input("deadline", { type: "datetime-local" })}
+      </Field>
+    ),
+    after: (
+      <Field key="after" id="after" label={t("submit.after")}>
+        {input("after", { type: "datetime-local" })}
+      </Field>
+    ),
+    array: (
+      <Field key="array" id="array" label={t("submit.array")} hint={t("submit.array.hint")}>
+        {input("array")}
+      </Field>
+    ),
+    depend: (
+      <Field key="depend" id="depend" label={t("submit.depend")} hint={t("submit.depend.hint")}>
+        {input("depend")}
+      </Field>
+    ),
+    account: (
+      <Field key="account" id="account" label={t("submit.account")}>
+        {input("account")}
+      </Field>
+    ),
+    priority: (
+      <Field key="priority" id="priority" label={t("submit.priority")}>
+        {input("priority", { type: "number", min: -1024, max: 1023 })}
+      </Field>
+    ),
+    mail: (
+      <div key="mail" role="group" aria-label={t("submit.mail")}>
+        {t("submit.mail")}{" "}
+        {(["b", "e", "a"] as const).map((m) => (
+          <label key={m} class="check">
+            <input type="checkbox" checked={form.mail.includes(m)} onChange={() => mail(m)} /> {t(`submit.mail.${m}`)}
+          </label>
+        ))}
+      </div>
+    ),
+  };
+
   return (
     <main id="content" tabIndex={-1}>
       <h1>{t("submit.title")}</h1>
@@ -312,7 +360,7 @@ export function SubmitView(): JSX.Element {
             <Field id="name" label={t("submit.name")} fault={fault("name")}>
               {input("name")}
             </Field>
-            <Field id="walltime" label={t("submit.walltime")} hint={t("submit.walltime.hint")} fault={fault("walltime")}>
+            <Field id="walltime" label={t("submit.walltime")} hint={durationParse(form.walltime) > 0 ? t("submit.means", { amount: duration(durationParse(form.walltime)) }) : t("submit.walltime.hint")} fault={fault("walltime")}>
               {input("walltime")}
             </Field>
             <Field id="nodes" label={t("submit.nodes")} fault={fault("nodes")}>
@@ -321,7 +369,7 @@ export function SubmitView(): JSX.Element {
             <Field id="ppn" label={t("submit.ppn")} fault={fault("ppn")}>
               {input("ppn", { type: "number", min: 1 })}
             </Field>
-            <Field id="memory" label={t("submit.memory")} hint={t("submit.memory.hint")} fault={fault("memory")}>
+            <Field id="memory" label={t("submit.memory")} hint={memoryParse(form.memory) > 0 ? t("submit.means", { amount: memory(memoryParse(form.memory)) }) : t("submit.memory.hint")} fault={fault("memory")}>
               {input("memory")}
             </Field>
             <Field id="queue" label={t("submit.queue")}>
@@ -335,42 +383,22 @@ export function SubmitView(): JSX.Element {
           </div>
           <details>
             <summary>{t("submit.more")}</summary>
-            <div class="fields-row">
-              <Field id="deadline" label={t("submit.deadline")}>
-                {input("deadline", { type: "datetime-local" })}
-              </Field>
-              <Field id="after" label={t("submit.after")}>
-                {input("after", { type: "datetime-local" })}
-              </Field>
-              <Field id="array" label={t("submit.array")} hint={t("submit.array.hint")}>
-                {input("array")}
-              </Field>
-              <Field id="depend" label={t("submit.depend")} hint={t("submit.depend.hint")}>
-                {input("depend")}
-              </Field>
-              <Field id="account" label={t("submit.account")}>
-                {input("account")}
-              </Field>
-              <Field id="priority" label={t("submit.priority")}>
-                {input("priority", { type: "number", min: -1024, max: 1023 })}
-              </Field>
-            </div>
-            <fieldset>
-              <legend>{t("submit.mail")}</legend>
-              {(["b", "e", "a"] as const).map((m) => (
-                <label key={m} class="check">
-                  <input type="checkbox" checked={form.mail.includes(m)} onChange={() => mail(m)} /> {t(`submit.mail.${m}`)}
-                </label>
-              ))}
-            </fieldset>
-            <div class="fields-row">
-              {EXTRAS.map((x) => (
-                <ExtraField key={x.key} x={x} value={form.extra[x.key] ?? ""} onValue={(v) => setForm({ ...form, extra: { ...form.extra, [x.key]: v } })} />
-              ))}
-            </div>
-            <Field id="env" label={t("submit.env")} hint={t("submit.env.hint")}>
-              <textarea id="env" rows={3} value={form.env} onInput={set("env")} aria-describedby="env-hint" spellcheck={false} />
-            </Field>
+            {GROUPS.map((g) => (
+              <fieldset key={g.label}>
+                <legend>{t(g.label)}</legend>
+                <div class="fields-row">
+                  {g.fields.map((name) => rarer[name])}
+                  {g.extras.map((x) => (
+                    <ExtraField key={x.key} x={x} value={form.extra[x.key] ?? ""} onValue={(v) => setForm({ ...form, extra: { ...form.extra, [x.key]: v } })} />
+                  ))}
+                </div>
+                {g.label === "group.program" && (
+                  <Field id="env" label={t("submit.env")} hint={t("submit.env.hint")}>
+                    <textarea id="env" rows={3} value={form.env} onInput={set("env")} aria-describedby="env-hint" spellcheck={false} />
+                  </Field>
+                )}
+              </fieldset>
+            ))}
           </details>
           <Templates form={form} onForm={setForm} />
           <div class="buttons">

@@ -77,10 +77,23 @@ async function firstJob() {
   await page.getByLabel("Name").fill("first");
   await page.getByLabel("Commands").fill(`echo "<img src=x onerror=document.title='hacked'>"\nwhile [ ! -e "${process.env.MARK}" ]; do sleep 0.2; done\necho "the ${"end"}"`);
   await page.getByText("It would start at once.").waitFor();
+  const hint = async (label, text, name) => {
+    await page.getByLabel(label).fill(text);
+    return (await page.locator(`#${name}-hint`).textContent()) ?? "";
+  };
+  const meant = [await hint("Time limit", "1:30", "walltime"), await hint("Time limit", "90m", "walltime"), await hint("Memory", "4g", "memory")];
+  ok("what qsub accepts is accepted, and shown as what it means", meant.join() === "= 1 min 30 s,= 1 h 30 min,= 4.0 GiB", meant.join());
+  await page.getByLabel("Memory").fill("");
+  await page.getByLabel("Time limit").fill("1:00:00");
+  await page.getByText("It would start at once.").waitFor();
   ok("the form writes the script", (await page.getByLabel("The script").last().textContent()).includes("#PBS -N first\n"));
   await accessible("submit");
   await page.getByText("More options").click();
-  await page.getByLabel("Join output and errors").selectOption("oe");
+  await page.getByRole("group", { name: "Files" }).getByLabel("Join output and errors").selectOption("both into the output file");
+  await page.getByLabel("held until it is released").check();
+  await page.getByText("Its start can't be foreseen: it would be held").waitFor();
+  ok("a held job's forecast says that it has none", true);
+  await page.getByLabel("held until it is released").uncheck();
   await page.getByLabel("Directory", { exact: true }).fill(process.env.WORK); // not the home, which other runs share
   await page.getByLabel("Comment").fill("by the form");
   await page.getByRole("button", { name: /^Keep as template/ }).click();
@@ -116,7 +129,8 @@ async function ended() {
   await go(`#/jobs/${failed}`, /^broken/);
   await page.getByRole("heading", { level: 1 }).getByText("failed (9)").waitFor();
   await page.getByRole("log", { name: "Errors" }).getByText("the reason").waitFor();
-  ok("a failed job says so at the top, and shows its errors beside its output", (await page.getByRole("log", { name: "Output" }).textContent()) === "it begins\n");
+  ok("a failed job says so at the top, and shows its errors beside its output", (await page.getByRole("log", { name: "Output" }).textContent()) === "100%\nred\n");
+  ok("colours and progress bars are shown as a terminal shows them", (await page.locator(".output .fg1").textContent()) === "red");
   await accessible("a failed job");
   const saved = page.waitForEvent("download");
   await page.getByRole("button", { name: "Download the errors" }).click();
@@ -253,6 +267,15 @@ async function machine() {
   await page.getByRole("button", { name: "Confirm" }).click();
   await batch.getByRole("button", { name: "Stop" }).waitFor();
   await accessible("administration");
+  down = true; /* the refusal is also in the browser's own list of faults */
+  await page.getByLabel("New").fill("no good");
+  await page.getByRole("button", { name: "Create …" }).click();
+  await page.getByRole("button", { name: "Confirm" }).click();
+  await page.getByRole("alert").waitFor();
+  down = false;
+  await page.getByRole("link", { name: "Users" }).click();
+  await page.getByRole("region", { name: "Users" }).waitFor();
+  ok("an error leaves with its tab", (await page.getByRole("alert").count()) === 0);
   await go("#/admin/audit", "Administration");
   await page.getByRole("row", { name: /queue batch/ }).first().waitFor();
   ok("who changed what, and what undoes it", true);
@@ -373,6 +396,14 @@ async function phone() {
     await page.waitForFunction(() => !document.querySelector("[aria-busy=true]"));
     await fits(hash);
   }
+  const seen = (selector) => page.locator(selector).evaluateAll((all) => all.length > 0 && all.every((e) => e.getBoundingClientRect().left >= 0 && e.getBoundingClientRect().right <= window.innerWidth));
+  ok("a phone's menu shows all entries", (await page.locator("header nav a").count()) === 9 && (await seen("header nav a")));
+  await go("#/jobs", "Jobs");
+  await page.locator("table.jobs .state").first().waitFor();
+  ok("... and its list of jobs their state", await seen("table.jobs .state"));
+  await go("#/files", "Files");
+  ok("the upload field's pattern is one that browsers take", await page.locator("input[pattern]").evaluate((e) => new RegExp(e.pattern, "v").test("code-1")));
+  await go("#/submit", "Submit a job");
   await accessible("submit, on a phone, dark");
   await page.setViewportSize({ width: 1920, height: 1080 });
   await go("#/kiosk", /./);
