@@ -122,6 +122,31 @@ static void check_find(const struct ranks *r, const struct model *m, struct rng 
 		assert_int_equal(ranks_nth(r, i)->job, m->v[i].job);
 }
 
+/* What a block held when its note was made. */
+struct held {
+	size_t n;
+	uint32_t job[RANKS_BLOCK];
+};
+
+/* A note may be there only as long as its block has the entries that it was made for; makes one
+ * where there is none. */
+static void check_notes(const struct ranks *r)
+{
+	for (size_t k = 0; k < r->nblocks; k++) {
+		struct held **note = (struct held **)ranks_note(r, k), now = {0};
+		const struct queued *v;
+		now.n = ranks_entries(r, k, &v);
+		for (size_t i = 0; i < now.n; i++)
+			now.job[i] = v[i].job;
+		if (*note) {
+			assert_memory_equal(*note, &now, sizeof now);
+			continue;
+		}
+		*note = mem_alloc(sizeof now);
+		**note = now;
+	}
+}
+
 static void grow_and_shrink(struct ranks *r, struct model *m, struct rng *rng, bool *in)
 {
 	queued_vec batch = {0};
@@ -144,11 +169,14 @@ static void grow_and_shrink(struct ranks *r, struct model *m, struct rng *rng, b
 			ranks_remove(r, m->v[k].key, m->v[k].job);
 			memmove(m->v + k, m->v + k + 1, (--m->n - k) * sizeof *m->v);
 		}
+		if (rng_below(rng, 8) == 0)
+			check_notes(r);
 	}
 	qsort(m->v, m->n, sizeof *m->v, entry_cmp);
 	if (batch.n)
 		ranks_merge(r, &batch);
 	vec_free(&batch);
+	check_notes(r);
 }
 
 static void ranks_match_sorted_array(void **state)
@@ -284,6 +312,8 @@ static void cursor_follows_rising_priorities(void **state)
 		for (int round = 0; round < 100; round++) {
 			jobs_change(&s, m, &rng, in);
 			s.line.weighed += (int64_t)rng_below(&rng, 3) * (int64_t)rng_below(&rng, 5000) - 500;
+			if (rng_below(&rng, 8) == 0) /* a clock was set back */
+				s.line.weighed -= (int64_t)rng_below(&rng, 20000);
 			check_cursor(&s, m, &rng, in);
 		}
 		ranks_free(&s.line.by_key);
