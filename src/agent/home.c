@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/codec.h"
-#include "base/fdio.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/lock.h"
 #include "base/mem.h"
@@ -134,50 +134,21 @@ int home_lock(const struct home *h, struct err *err)
 int home_read(const struct home *h, const char *name, struct strbuf *ret, struct err *err)
 {
 	char path[PATH_MAX + 32];
-	int fd, rc;
+	int rc;
 
 	snprintf(path, sizeof path, "%s/%s", h->state, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
-		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	rc = fd_read(fd, FILE_MOST, ret);
-	close(fd);
-	return rc < 0 ? err_set(err, rc == -EFBIG ? rc : -EIO, "%s: can't be read", path) : 0;
-}
-
-static void directory_sync(const struct home *h)
-{
-	int fd = open(h->state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd >= 0) {
-		fsync(fd);
-		close(fd);
-	}
+	rc = file_read(path, O_NOFOLLOW, FILE_MOST, ret);
+	return rc < 0 ? err_set(err, rc, "%s: %s", path, strerror(-rc)) : 0;
 }
 
 int home_write(const struct home *h, const char *name, int mode, const char *text, size_t n, struct err *err)
 {
-	char path[PATH_MAX + 32], fresh[PATH_MAX + 40];
-	int fd, rc;
+	char path[PATH_MAX + 32];
+	int rc;
 
 	snprintf(path, sizeof path, "%s/%s", h->state, name);
-	snprintf(fresh, sizeof fresh, "%s.new", path);
-	unlink(fresh);
-	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-	if (fd < 0)
-		return err_set(err, -errno, "%s: can't be made: %s", fresh, strerror(errno));
-	rc = fd_write(fd, text, n);
-	if (rc == 0 && fsync(fd) < 0)
-		rc = -errno;
-	close(fd);
-	if (rc == 0 && rename(fresh, path) < 0)
-		rc = -errno;
-	if (rc < 0) {
-		unlink(fresh);
-		return err_set(err, rc, "%s: can't be written: %s", path, strerror(-rc));
-	}
-	directory_sync(h);
-	return 0;
+	rc = file_replace(path, mode, text, n, REPLACE_SYNC);
+	return rc < 0 ? err_set(err, rc, "%s: can't be written: %s", path, strerror(-rc)) : 0;
 }
 
 /* ---- agent.json ---- */

@@ -6,7 +6,6 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 
 #include "agent/agent_internal.h"
 #include "agent/guard.h"
-#include "base/fdio.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/logline.h"
 #include "run/nursery.h"
@@ -78,20 +77,11 @@ static void script_drop(struct agent *a, const char *tag)
 static int script_write(struct agent *a, const char *tag, const char *text, size_t n, struct err *err)
 {
 	char path[PATH_MAX + 128];
-	int fd, rc;
+	int rc;
 
 	script_path(a, tag, path, sizeof path);
-	unlink(path);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0500);
-	if (fd < 0)
-		return err_set(err, -errno, "the script's file %s can't be made: %s", path, strerror(errno));
-	rc = fd_write(fd, text, n);
-	close(fd);
-	if (rc < 0) {
-		unlink(path);
-		return err_set(err, rc, "the script's file %s can't be written: %s", path, strerror(-rc));
-	}
-	return 0;
+	rc = file_replace(path, 0500, text, n, 0);
+	return rc < 0 ? err_set(err, rc, "the script's file %s can't be written: %s", path, strerror(-rc)) : 0;
 }
 
 static void forget(struct agent *a, const char *tag)

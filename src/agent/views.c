@@ -21,10 +21,10 @@
 
 #include "agent/agent_internal.h"
 #include "base/fdio.h"
+#include "base/file.h"
 
 #define NAME_MOST 64
 #define KEPT (31 * 86400) /* seconds; longer than most login tokens live */
-#define FRESH ".new"
 
 struct views {
 	char dir[PATH_MAX];
@@ -41,48 +41,37 @@ static bool name_is_right(const char *name)
 	       strspn(name, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_") == n;
 }
 
-static void path_of(const struct views *v, const char *name, const char *end, char ret[PATH_MAX + NAME_MOST + 8])
+static void path_of(const struct views *v, const char *name, char ret[PATH_MAX + NAME_MOST + 8])
 {
-	snprintf(ret, PATH_MAX + NAME_MOST + 8, "%s/%s%s", v->dir, name, end);
+	snprintf(ret, PATH_MAX + NAME_MOST + 8, "%s/%s", v->dir, name);
 }
 
-static void view_drop(struct views *v)
+/* Ends the view being received, if any; with rc 0 it is complete. It is not synced: after a power
+ * failure only a snapshot of the queue is lost. */
+static void view_end(struct views *v, int rc)
 {
 	char path[PATH_MAX + NAME_MOST + 8];
 
 	if (v->fd < 0)
 		return;
-	close(v->fd);
+	path_of(v, v->name, path);
+	replacement_close(v->fd, path, rc, 0);
 	v->fd = -1;
-	path_of(v, v->name, FRESH, path);
-	unlink(path);
 }
 
 static void view_begin(struct views *v, const char *name, int64_t size)
 {
 	char path[PATH_MAX + NAME_MOST + 8];
 
-	view_drop(v);
+	view_end(v, -ECANCELED);
 	snprintf(v->name, sizeof v->name, "%s", name);
 	v->size = size;
 	v->at = 0;
-	path_of(v, name, size ? FRESH : "", path);
-	unlink(path);
+	path_of(v, name, path);
 	if (size)
-		v->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
-}
-
-/* Completes a view without a sync: after a power failure only a snapshot of the queue is lost. */
-static void view_end(struct views *v)
-{
-	char from[PATH_MAX + NAME_MOST + 8], to[PATH_MAX + NAME_MOST + 8];
-
-	path_of(v, v->name, FRESH, from);
-	path_of(v, v->name, "", to);
-	close(v->fd);
-	v->fd = -1;
-	if (rename(from, to) < 0)
-		unlink(from);
+		v->fd = replacement_open(path, 0644, 0);
+	else
+		unlink(path);
 }
 
 void views_frame(struct agent *a, const json_t *head, const char *data, size_t n)
@@ -98,13 +87,10 @@ void views_frame(struct agent *a, const json_t *head, const char *data, size_t n
 		view_begin(v, name, size);
 	if (v->fd < 0 || strcmp(name, v->name) != 0 || at != v->at || v->at + (int64_t)n > v->size)
 		return;
-	if (write(v->fd, data, n) != (ssize_t)n) {
-		view_drop(v);
-		return;
-	}
+	int rc = fd_write(v->fd, data, n);
 	v->at += (int64_t)n;
-	if (v->at == v->size)
-		view_end(v);
+	if (rc < 0 || v->at == v->size)
+		view_end(v, rc);
 }
 
 /* Removes views of users who have not been here for long: older than KEPT both now and when the
@@ -138,22 +124,16 @@ bool views_has(const struct agent *a, const char *name)
 
 	if (!name_is_right(name))
 		return false;
-	path_of(a->views, name, "", path);
+	path_of(a->views, name, path);
 	return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 int views_read(const struct agent *a, const char *name, struct strbuf *ret)
 {
 	char path[PATH_MAX + NAME_MOST + 8];
-	int fd, rc;
 
-	path_of(a->views, name, "", path);
-	fd = name_is_right(name) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
-	if (fd < 0)
-		return -ENOENT;
-	rc = fd_read(fd, SIZE_MAX, ret);
-	close(fd);
-	return rc < 0 ? -EIO : 0;
+	path_of(a->views, name, path);
+	return name_is_right(name) ? file_read(path, O_NOFOLLOW, SIZE_MAX, ret) : -ENOENT;
 }
 
 void views_start(struct agent *a)
@@ -170,7 +150,7 @@ void views_stop(struct agent *a)
 {
 	if (!a->views)
 		return;
-	view_drop(a->views);
+	view_end(a->views, -ECANCELED);
 	free(a->views);
 	a->views = NULL;
 }

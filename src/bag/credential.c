@@ -3,6 +3,7 @@
  */
 #include "bag/credential.h"
 #include "base/fdio.h"
+#include "base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -118,13 +119,7 @@ int credential_read(const char *path, int64_t number, struct credential *ret, st
 
 int credential_write(const char *path, const char *text, size_t n, struct err *err)
 {
-	unlink(path);
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600), rc = 0;
+	int rc = file_replace(path, 0600, text, n, 0);
 
-	if (fd < 0)
-		return err_set(err, -errno, "%s: %s", path, strerror(errno));
-	if (write(fd, text, n) != (ssize_t)n)
-		rc = err_set(err, -EIO, "%s: can't be written", path);
-	close(fd);
-	return rc;
+	return rc < 0 ? err_set(err, rc, "%s: %s", path, strerror(-rc)) : 0;
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fdio.h"
+#include "base/file.h"
 #include "base/strbuf.h"
 #include "client/where.h"
 
@@ -200,24 +201,6 @@ static json_t *servers_split(const char *servers)
 	return list;
 }
 
-/* Replaces a file atomically: a reader finds the old one or the new one. */
-static int file_replace(const char *directory, const char *path, const char *text, struct err *err)
-{
-	char beside[WHERE_PATH + 32];
-	int rc = 0;
-
-	snprintf(beside, sizeof beside, "%s/.new-XXXXXX", directory);
-	int fd = mkostemp(beside, O_CLOEXEC); /* 0600 */
-	if (fd < 0)
-		return err_set(err, -errno, "can't write into %s: %s", directory, strerror(errno));
-	if (fd_write(fd, text, strlen(text)) < 0 || fsync(fd) < 0 || rename(beside, path) < 0) {
-		rc = err_set(err, -errno, "can't write %s: %s", path, strerror(errno));
-		unlink(beside);
-	}
-	close(fd);
-	return rc;
-}
-
 int login_write(const struct login *l, struct err *err)
 {
 	char path[WHERE_PATH + NAME_LONGEST + 2], directory[WHERE_PATH];
@@ -234,8 +217,8 @@ int login_write(const struct login *l, struct err *err)
 	char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
 	if (!text)
 		rc = err_set(err, -EINVAL, "the cluster %s can't be written down: a text in it is not UTF-8", l->name);
-	else
-		rc = file_replace(directory, path, text, err);
+	else if ((rc = file_replace(path, 0600, text, strlen(text), REPLACE_SYNC | REPLACE_SHARED)) < 0)
+		err_set(err, rc, "can't write %s: %s", path, strerror(-rc));
 	if (text)
 		explicit_bzero(text, strlen(text));
 	free(text);

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/frame.h"
 #include "base/mem.h"
 #include "client/client_internal.h"
@@ -58,22 +59,12 @@ static void directories_make(const char *path)
 		}
 }
 
-static int file_write(const char *dir, const char *name, const char *text, size_t n)
+static void far_file_write(const struct far *f, const char *name, const char *text, size_t n)
 {
-	char path[WHERE_PATH + 80], fresh[WHERE_PATH + 90];
-	int rc = 0;
+	char path[WHERE_PATH + 80];
 
-	snprintf(path, sizeof path, "%s/%s", dir, name);
-	snprintf(fresh, sizeof fresh, "%s.new", path);
-	int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, n) != (ssize_t)n)
-		rc = -EIO;
-	close(fd);
-	if (rc == 0 && rename(fresh, path) < 0)
-		rc = -errno;
-	return rc;
+	snprintf(path, sizeof path, "%s/%s", f->dir, name);
+	file_replace(path, 0600, text, n, REPLACE_SHARED); /* other commands of the user may do the same */
 }
 
 struct far *far_create(const char *cluster, const char *ca, const char *token)
@@ -141,7 +132,7 @@ void far_learn(const struct far *f, const json_t *whoami)
 
 	directories_make(f->dir);
 	if (text)
-		file_write(f->dir, "spools", text, strlen(text));
+		far_file_write(f, "spools", text, strlen(text));
 	free(text);
 	json_decref(o);
 }
@@ -320,7 +311,7 @@ static void view_take(struct got *g, const json_t *head, const char *data, size_
 	strbuf_add(&g->text, data, n);
 	snprintf(path, sizeof path, "views/%s", name);
 	if ((json_int_t)g->text.n == size)
-		file_write(g->f->dir, path, g->text.text, g->text.n);
+		far_file_write(g->f, path, g->text.text, g->text.n);
 }
 
 /* Reads frames up to `ready`. */

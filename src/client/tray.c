@@ -17,6 +17,7 @@
 
 #include "base/codec.h"
 #include "base/fdio.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 
@@ -106,37 +107,10 @@ int offer_read(const char *dir, struct offer *ret, struct err *err)
 	struct strbuf text = {0};
 
 	snprintf(path, sizeof path, "%s/offer", dir);
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0)
-		return err_set(err, -errno, "%.300s: %s", path, strerror(errno));
-	int rc = fd_read(fd, OFFER_MOST, &text);
-	close(fd);
+	int rc = file_read(path, O_NOFOLLOW | O_NONBLOCK, OFFER_MOST, &text);
 	rc = rc < 0 ? err_set(err, rc, "%s", strerror(-rc)) : offer_parse(strbuf_text(&text), text.n, ret, err);
 	strbuf_fini(&text);
 	return rc < 0 ? err_prefix(err, rc, "%.300s", path) : 0;
-}
-
-static int directory_sync(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc = fd < 0 || fsync(fd) < 0 ? -errno : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return rc;
-}
-
-static int offer_put(const char *path, const struct strbuf *text, mode_t mode)
-{
-	char fresh[PATH_MAX + 8];
-	int fd, rc;
-
-	snprintf(fresh, sizeof fresh, "%s.new", path);
-	unlink(fresh);
-	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-	rc = fd < 0 ? -errno : write_all(fd, text->text, text->n);
-	if (fd >= 0)
-		close(fd);
-	return rc == 0 && rename(fresh, path) < 0 ? -errno : rc;
 }
 
 int offer_write(const char *dir, const struct offer *l, struct err *err)
@@ -147,12 +121,10 @@ int offer_write(const char *dir, const struct offer *l, struct err *err)
 
 	snprintf(path, sizeof path, "%s/offer", dir);
 	record_store_text(offer_rows, 0, l, NULL, &text);
-	int rc = offer_put(path, &text, mode);
+	int rc = file_replace(path, mode, text.text, text.n, REPLACE_SYNC);
 	/* on a full disk the former offer has the only room: for a moment there is none */
 	if (rc == -ENOSPC && unlink(path) == 0)
-		rc = offer_put(path, &text, mode);
-	if (rc == 0)
-		rc = directory_sync(dir);
+		rc = file_replace(path, mode, text.text, text.n, REPLACE_SYNC);
 	strbuf_fini(&text);
 	return rc < 0 ? err_set(err, rc, "%.300s: %s", path, strerror(-rc)) : 0;
 }

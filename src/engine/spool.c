@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/codec.h"
-#include "base/fdio.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "engine/errands_internal.h"
 #include "run/nursery.h"
@@ -97,20 +97,12 @@ static void errand_write(const struct errand *e, struct strbuf *out)
  * again. */
 void spool_write(const struct errand *e)
 {
-	char path[4096], fresh[4104];
+	char path[4096];
 	struct strbuf text = {0};
-	int fd;
 
 	spool_path(e->all, e->o.tag, "json", path, sizeof path);
-	snprintf(fresh, sizeof fresh, "%s.new", path);
 	errand_write(e, &text);
-	fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd >= 0) {
-		int rc = fd_write(fd, text.text, text.n);
-		close(fd);
-		if (rc < 0 || rename(fresh, path) < 0)
-			unlink(fresh);
-	}
+	file_replace(path, 0600, text.text, text.n, 0);
 	strbuf_fini(&text);
 }
 
@@ -119,14 +111,8 @@ void spool_write(const struct errand *e)
 static json_t *file_load(const char *path)
 {
 	struct strbuf text = {0};
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	json_t *o;
-
-	if (fd < 0)
-		return NULL;
-	fd_read(fd, JSON_MOST, &text);
-	close(fd);
-	o = json_loadb(strbuf_text(&text), text.n, 0, NULL);
+	int rc = file_read(path, O_NOFOLLOW, JSON_MOST, &text);
+	json_t *o = rc < 0 ? NULL : json_loadb(strbuf_text(&text), text.n, 0, NULL);
 	strbuf_fini(&text);
 	return o;
 }

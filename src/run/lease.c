@@ -6,13 +6,13 @@
  */
 #include "run/lease.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/ticks.h"
 #include "run/live.h"
 
@@ -28,20 +28,12 @@ enum word { WORD_NONE, WORD_STAMP, WORD_SUSPENDED };
 
 int lease_write(const char *live, int64_t asked, bool suspend, struct err *err)
 {
-	char path[4200], fresh[4200], text[96];
+	char path[4200], text[96];
 	int n = suspend ? snprintf(text, sizeof text, "suspended %s\n", live_boot())
 			: snprintf(text, sizeof text, "%lld %s\n", (long long)asked, live_boot());
 
 	snprintf(path, sizeof path, "%s/" FILE_NAME, live);
-	snprintf(fresh, sizeof fresh, "%s/" FILE_NAME ".new", live);
-	int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
-	int r = fd < 0 ? -errno : 0;
-	if (!r && write(fd, text, (size_t)n) != n)
-		r = errno ? -errno : -ENOSPC;
-	if (fd >= 0)
-		close(fd);
-	if (!r && rename(fresh, path))
-		r = -errno;
+	int r = file_replace(path, 0600, text, (size_t)n, 0);
 	return r ? err_set(err, r, "%s can't be written: %s", path, strerror(-r)) : 0;
 }
 

@@ -4,14 +4,13 @@
 #include "station/pool_home.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fdio.h"
+#include "base/file.h"
 #include "tls/pki.h"
 
 #define FILE_MOST (4 << 20)
@@ -65,39 +64,27 @@ int pool_home_make(const struct pool_home *h, struct err *err)
 int pool_home_read(const struct pool_home *h, const char *name, struct strbuf *ret, struct err *err)
 {
 	struct strbuf path = {0};
-	int fd, rc = 0;
+	int rc;
 
 	pool_home_path(h, name, &path);
 	strbuf_clear(ret);
-	fd = open(path.text, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		rc = err_set(err, -errno, "%.300s: %s", path.text, strerror(errno));
-	else if (fd_read(fd, FILE_MOST, ret) < 0)
-		rc = err_set(err, -EIO, "%.300s: can't be read", path.text);
-	if (fd >= 0)
-		close(fd);
+	rc = file_read(path.text, 0, FILE_MOST, ret);
+	if (rc < 0)
+		err_set(err, rc, "%.300s: %s", path.text, strerror(-rc));
 	strbuf_fini(&path);
 	return rc;
 }
 
 int pool_home_write(const struct pool_home *h, const char *name, int mode, const char *text, struct err *err)
 {
-	struct strbuf path = {0}, fresh = {0};
-	int fd, rc;
+	struct strbuf path = {0};
+	int rc;
 
 	pool_home_path(h, name, &path);
-	strbuf_printf(&fresh, "%s.new", path.text);
-	unlink(fresh.text);
-	fd = open(fresh.text, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-	rc = fd < 0 ? -errno : fd_write(fd, text, strlen(text));
-	if (rc == 0 && (fsync(fd) < 0 || rename(fresh.text, path.text) < 0))
-		rc = -errno;
+	rc = file_replace(path.text, mode, text, strlen(text), REPLACE_SYNC);
 	if (rc < 0)
 		err_set(err, rc, "%.300s: can't be written: %s", path.text, strerror(-rc));
-	if (fd >= 0)
-		close(fd);
 	strbuf_fini(&path);
-	strbuf_fini(&fresh);
 	return rc;
 }
 

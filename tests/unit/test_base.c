@@ -2,6 +2,7 @@
  * test_base.c - errors, strings, lines, JSON and lists of hosts of src/base.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -19,6 +21,7 @@
 
 #include "base/err.h"
 #include "base/fdio.h"
+#include "base/file.h"
 #include "base/hostlist.h"
 #include "base/json.h"
 #include "base/lines.h"
@@ -547,17 +550,56 @@ static void test_whole_files(void **state)
 	strbuf_fini(&got);
 }
 
+/* A file is replaced as a whole, and one that can't be written stays; nothing is left beside it. */
+static void test_replace(void **state)
+{
+	static const unsigned ways[] = {0, REPLACE_SYNC, REPLACE_SHARED, REPLACE_SYNC | REPLACE_SHARED};
+	char dir[] = "/tmp/test_replace.XXXXXX", path[64], fresh[80];
+	struct strbuf got = {0};
+	struct stat st;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/file", dir);
+	snprintf(fresh, sizeof fresh, "%s.new", path);
+	close(creat(fresh, 0644)); /* left by a process that was killed */
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+		char text[8];
+		int n = snprintf(text, sizeof text, "way %zu", i);
+		assert_int_equal(file_replace(path, 0600, text, (size_t)n, ways[i]), 0);
+		strbuf_clear(&got);
+		assert_int_equal(file_read(path, 0, 5, &got), 0);
+		assert_string_equal(got.text, text);
+		int fd = replacement_open(path, 0600, ways[i]);
+		assert_int_equal(fd_write(fd, "half", 4), 0);
+		assert_int_equal(replacement_close(fd, path, -ENOSPC, ways[i]), -ENOSPC);
+		strbuf_clear(&got);
+		assert_int_equal(file_read(path, 0, 5, &got), 0);
+		assert_string_equal(got.text, text);
+	}
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(file_read(path, 0, 4, &got), -EFBIG);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(file_read(path, 0, 4, &got), -ENOENT);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(file_replace(path, 0600, "x", 1, 0), -EISDIR);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(rmdir(dir), 0); /* it is empty */
+	assert_int_equal(file_replace(path, 0600, "x", 1, 0), -ENOENT);
+	strbuf_fini(&got);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole_files), cmocka_unit_test(test_program),
-		cmocka_unit_test(test_err),	    cmocka_unit_test(test_phrase),
-		cmocka_unit_test(test_code),	    cmocka_unit_test(test_strbuf),
-		cmocka_unit_test(test_strbuf_int),  cmocka_unit_test(test_lines_buffer),
-		cmocka_unit_test(test_lines_long),  cmocka_unit_test(test_lines_files),
-		cmocka_unit_test(test_json),	    cmocka_unit_test(test_utf8),
-		cmocka_unit_test(test_text),	    cmocka_unit_test(test_hostlist),
-		cmocka_unit_test(test_sha256),
+		cmocka_unit_test(test_replace),	     cmocka_unit_test(test_whole_files),
+		cmocka_unit_test(test_program),	     cmocka_unit_test(test_err),
+		cmocka_unit_test(test_phrase),	     cmocka_unit_test(test_code),
+		cmocka_unit_test(test_strbuf),	     cmocka_unit_test(test_strbuf_int),
+		cmocka_unit_test(test_lines_buffer), cmocka_unit_test(test_lines_long),
+		cmocka_unit_test(test_lines_files),  cmocka_unit_test(test_json),
+		cmocka_unit_test(test_utf8),	     cmocka_unit_test(test_text),
+		cmocka_unit_test(test_hostlist),     cmocka_unit_test(test_sha256),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fdio.h"
+#include "base/file.h"
 #include "base/table.h"
 #include "cmd/lib/commands.h"
 #include "cmd/lib/show.h"
@@ -118,10 +118,8 @@ static const struct option test_options[] = {
 
 static int hook_file_read(const char *path, struct strbuf *out, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), rc = fd < 0 ? -errno : fd_read(fd, SOURCE_MOST, out);
+	int rc = file_read(path, O_NONBLOCK, SOURCE_MOST, out);
 
-	if (fd >= 0)
-		close(fd);
 	if (rc == -EFBIG)
 		return err_set(err, rc, "%s: it has more than the %d KiB that are allowed", path, SOURCE_MOST >> 10);
 	return rc < 0 ? err_set(err, rc, "%s: %s", path, strerror(-rc)) : 0;

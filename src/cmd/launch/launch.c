@@ -3,7 +3,6 @@
  * relays between them until they have ended. An Open MPI program needs neither mpirun nor ssh.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "base/fdio.h"
+#include "base/file.h"
 #include "cmd/launch/launch.h"
 #include "cmd/lib/commands.h"
 #include "cmd/lib/program.h"
@@ -56,18 +55,14 @@ static const char *name_make(struct arena *a)
 
 static int send_file_read(const char *path, struct layout *l, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
 	struct strbuf text = {0};
+	int rc = file_read(path, 0, SEND_MAX, &text);
 
-	if (fd < 0)
-		return err_set(err, -errno, "--send: %.300s: %s", path, strerror(errno));
-	rc = fd_read(fd, SEND_MAX, &text);
-	close(fd);
 	if (rc == -EFBIG)
 		err_set(err, rc, "--send: %.300s has more than 64 MiB", path);
 	else if (rc < 0)
-		err_set(err, rc, "--send: %.300s can't be read", path);
-	if (rc == 0) {
+		err_set(err, rc, "--send: %.300s: %s", path, strerror(-rc));
+	else {
 		l->file = path;
 		l->text = memcpy(arena_alloc(l->arena, text.n + 1), strbuf_text(&text), text.n);
 		l->ntext = text.n;

@@ -4,7 +4,6 @@
  * input, output and signals.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -16,6 +15,7 @@
 
 #include "bag/graph.h"
 #include "base/fdio.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cmd/lib/commands.h"
@@ -345,10 +345,8 @@ static int serve(struct spawn *s)
 
 static int graph_read(struct spawn *s, struct strbuf *text, struct err *err)
 {
-	int fd = open(s->a->graph, O_RDONLY | O_CLOEXEC), rc = fd < 0 ? -errno : fd_read(fd, SIZE_MAX, text);
+	int rc = file_read(s->a->graph, 0, SIZE_MAX, text);
 
-	if (fd >= 0)
-		close(fd);
 	if (rc < 0)
 		return err_set(err, rc, "%s: %s", s->a->graph, strerror(-rc));
 	rc = graph_parse(strbuf_text(text), text->n, &s->graph, err);

@@ -6,13 +6,11 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
-#include "base/fdio.h"
+#include "base/file.h"
 #include "client/qmgr.h"
 #include "sched/policy.h"
 #include "server/settings/conf.h"
@@ -234,18 +232,14 @@ int simulate_site_parse(const char *path, const char *text, size_t n, struct sim
 
 static int site_file_read(const char *path, struct simulate_site *s, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
 	struct strbuf text = {0};
+	int rc = file_read(path, 0, TEXT_MAX, &text);
 
-	if (fd < 0)
-		return err_set(err, -errno, "%.200s: %s", path, strerror(errno));
-	rc = fd_read(fd, TEXT_MAX, &text);
-	close(fd);
 	if (rc == -EFBIG)
 		rc = err_set(err, -EINVAL, "%.200s: is too large for a configuration", path);
 	else if (rc < 0)
-		err_set(err, rc, "%.200s: can't be read", path);
-	if (rc == 0)
+		err_set(err, rc, "%.200s: %s", path, strerror(-rc));
+	else
 		rc = simulate_site_parse(path, strbuf_text(&text), text.n, s, err);
 	strbuf_fini(&text);
 	return rc;

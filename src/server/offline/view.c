@@ -3,6 +3,7 @@
  */
 #include "server/offline/view.h"
 #include "base/fdio.h"
+#include "base/file.h"
 #include "base/ticks.h"
 #include "server/api/books/api_quota.h"
 
@@ -284,26 +285,14 @@ static int acl_allow(int fd, uid_t uid)
 
 /* Replaces a file. `uid`: the one user who can read it in addition to the server; (uid_t)-1:
  * nobody, or everybody with mode 0644. */
-static int file_replace(const char *path, mode_t mode, uid_t uid, const struct strbuf *text)
+static int page_replace(const char *path, mode_t mode, uid_t uid, const struct strbuf *text)
 {
-	char fresh[PATH_MAX + 32];
-	int rc = 0;
+	int fd = replacement_open(path, mode, 0), rc;
 
-	snprintf(fresh, sizeof fresh, "%s.new", path);
-	unlink(fresh);
-	int fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
 	if (fd < 0)
-		return -errno;
-	if (uid != (uid_t)-1)
-		rc = acl_allow(fd, uid);
-	if (rc == 0)
-		rc = fd_write(fd, text->text, text->n);
-	close(fd);
-	if (rc == 0 && rename(fresh, path) < 0)
-		rc = -errno;
-	if (rc < 0)
-		unlink(fresh);
-	return rc;
+		return fd;
+	rc = uid == (uid_t)-1 ? 0 : acl_allow(fd, uid);
+	return replacement_close(fd, path, rc < 0 ? rc : fd_write(fd, text->text, text->n), 0);
 }
 
 /* Writes the files without syncing them: a power failure loses only a picture of the queue. */
@@ -313,10 +302,10 @@ static void view_write(struct view *v)
 	int rc;
 
 	snprintf(path, sizeof path, "%s/view", v->dir);
-	rc = file_replace(path, v->open && v->shared ? 0644 : 0600, (uid_t)-1, &v->all);
+	rc = page_replace(path, v->open && v->shared ? 0644 : 0600, (uid_t)-1, &v->all);
 	for (size_t i = 0; i < v->pages.n && rc == 0; i++) {
 		snprintf(path, sizeof path, "%s/view.%u", v->dir, (unsigned)v->pages.v[i].uid);
-		rc = file_replace(path, 0600, v->pages.v[i].uid, &v->pages.v[i].text);
+		rc = page_replace(path, 0600, v->pages.v[i].uid, &v->pages.v[i].text);
 	}
 	if (rc < 0)
 		err_set(&v->err, rc, "%.300s: %s", path, strerror(-rc));
@@ -364,7 +353,7 @@ void view_begin(struct server *s)
 		return;
 	}
 	head_write(s, &text, ALL, all->open && s->instance->multi ? NOBODYS : ALL, NULL);
-	all->there = file_replace(path, all->open && s->instance->multi ? 0644 : 0600, (uid_t)-1, &text) == 0;
+	all->there = page_replace(path, all->open && s->instance->multi ? 0644 : 0600, (uid_t)-1, &text) == 0;
 	strbuf_fini(&text);
 }
 
@@ -399,7 +388,7 @@ static void page_append(struct server *s, const char *whole, const struct spec *
 	} else if (fd == -ENOENT) {
 		head_write(s, &text, ONES, ONES, word_text(s, p->owner));
 		strbuf_add(&text, row->text, row->n);
-		file_replace(path, 0600, p->uid, &text);
+		page_replace(path, 0600, p->uid, &text);
 		strbuf_fini(&text);
 	}
 }

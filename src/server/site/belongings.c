@@ -13,7 +13,6 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -30,6 +29,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "run/nursery.h"
@@ -64,23 +64,20 @@ static void mark_read(const struct server *s, char id[64])
 
 void belongings_mark(struct server *s)
 {
-	char path[PATH_MAX], fresh[PATH_MAX + 8], id[64];
-	FILE *f = NULL;
-	int fd;
+	char path[PATH_MAX], id[64];
+	struct strbuf text = {0};
+	int rc;
 
 	mark_read(s, id);
 	if (strcmp(id, store_id(s->store)) == 0)
 		return;
 	snprintf(path, sizeof path, "%s/" MARK, s->instance->where.state);
-	snprintf(fresh, sizeof fresh, "%s.new", path);
-	unlink(fresh);
-	fd = open(fresh, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0 || !(f = fdopen(fd, "w")) || fprintf(f, "%s\n", store_id(s->store)) < 0 || fflush(f) ||
-	    fsync(fileno(f)) || rename(fresh, path) < 0)
-		server_log(s, SEVERITY_ERROR, "%s: %s: the files here can't be marked as those of their store", fresh,
-			   strerror(errno));
-	if (f)
-		fclose(f);
+	strbuf_printf(&text, "%s\n", store_id(s->store));
+	rc = file_replace(path, 0600, text.text, text.n, REPLACE_SYNC);
+	if (rc < 0)
+		server_log(s, SEVERITY_ERROR, "%s: %s: the files here can't be marked as those of their store", path,
+			   strerror(-rc));
+	strbuf_fini(&text);
 }
 
 static bool has_entries(const char *path)

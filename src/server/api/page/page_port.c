@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/file.h"
 #include "net/address.h"
 #include "net/http.h"
 #include "net/listener.h"
@@ -38,12 +39,9 @@ static int port_recall(const char *path)
 
 static void port_remember(const char *path, int port)
 {
-	FILE *f = fopen(path, "we");
+	char text[16];
 
-	if (f) {
-		fprintf(f, "%d\n", port);
-		fclose(f);
-	}
+	file_replace(path, 0600, text, (size_t)snprintf(text, sizeof text, "%d\n", port), 0);
 }
 
 static void personal_open(struct server *s)

@@ -7,7 +7,6 @@
  * agent replaces (docs/protocol.md).
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,6 +19,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/fdio.h"
+#include "base/file.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -237,7 +238,7 @@ void script_file_drop(struct server *s, uint64_t script)
  * order (run/script.c), since the server cannot read a file that was given to its user. */
 static int script_file(struct server *s, const struct spec *p, struct arena *a, struct order *o, struct err *err)
 {
-	char path[4096], temporary[4104], *text;
+	char path[4096], *text;
 	struct script_file *known;
 	struct stat st;
 	size_t n;
@@ -260,23 +261,21 @@ static int script_file(struct server *s, const struct spec *p, struct arena *a, 
 	rc = store_get_script(s->store, p->script, &text, &n, err);
 	if (rc < 0)
 		return rc;
-	snprintf(temporary, sizeof temporary, "%s.new", path);
-	unlink(temporary); /* remove any leftover */
-	errno = ENOSPC;	   /* the error reported for a short write */
-	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0 || write(fd, text, n) != (ssize_t)n || fchmod(fd, 0500) < 0 || fstat(fd, &st) < 0 ||
-	    rename(temporary, path) < 0) {
-		rc = err_set(err, -errno, "%s: %s", temporary, strerror(errno));
-		unlink(temporary);
-	} else {
+	fd = replacement_open(path, 0500, 0);
+	rc = fd < 0 ? fd : fd_write(fd, text, n);
+	if (rc == 0 && fstat(fd, &st) < 0)
+		rc = -errno;
+	if (fd >= 0)
+		rc = replacement_close(fd, path, rc, 0);
+	if (rc < 0)
+		err_set(err, rc, "%s: %s", path, strerror(-rc));
+	else {
 		if (!known)
 			known = script_file_add(s, p->script);
 		known->stat = file_print(&st);
 		script_print_make(&known->print, text, n);
 		order_print_set(o, &known->print, a);
 	}
-	if (fd >= 0)
-		close(fd);
 	free(text);
 	return rc;
 }
