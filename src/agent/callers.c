@@ -51,9 +51,7 @@ static void offer_give(struct caller *c)
 		link_close(c->link, "this host keeps nothing for the server");
 		return;
 	}
-	link_pack(c->link, NULL, 0, "{s:s,s:s,s:I,s:I,s:s,s:b,s:i,s:s,s:s}", "t", "offer", "tray", o->tray, "next",
-		  (json_int_t)o->next, "end", (json_int_t)o->end, "server", o->server, "shared", o->shared, "wait",
-		  o->wait, "lease", o->lease, "cluster", o->cluster);
+	link_record(c->link, "offer", &offer_schema, o);
 }
 
 static void caller_know(struct caller *c, const json_t *head)

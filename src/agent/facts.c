@@ -143,17 +143,6 @@ void facts_fini(struct facts *f)
 	name_list_free(&f->gpu_names);
 }
 
-json_t *facts_json(const struct facts *f)
-{
-	struct strbuf text = {0};
-	json_t *facts;
-
-	record_show_text(facts_schema.fields, 0, f, NULL, &text);
-	facts = json_loadb(text.text, text.n, 0, NULL);
-	strbuf_fini(&text);
-	return facts;
-}
-
 /* Returns this node's part of a value that all processors of the machine share. */
 static int64_t part_of(int64_t all, int cpus, int there)
 {

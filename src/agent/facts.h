@@ -18,7 +18,6 @@ struct host_state;
  * `speed`. Free the facts with facts_fini(), on an error as well. */
 int facts_collect(const char *cgroup, const char *directory, struct facts *ret, struct err *err);
 void facts_fini(struct facts *f);
-json_t *facts_json(const struct facts *f); /* owned by the caller */
 /* Reduces the facts to `cpus` processors (0: all). Others decide which ones, so their numbers are
  * left out. Disk, swap and memory are reduced in proportion; memory to `memory` KiB if that is
  * known. */

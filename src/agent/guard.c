@@ -186,7 +186,7 @@ static void act(struct guard *g, enum owner_act now)
 	}
 	if (!changed)
 		return;
-	g->book.stops += stops && g->parts.n;
+	g->book.total.stops += stops && g->parts.n;
 	log_line(SEVERITY_NOTICE, "%s (%zu part%s of jobs here)",
 		 stops		       ? owner_cause_text(g->owner.cause)
 		 : now == OWNER_RETURN ? "the owner stays: jobs leave"
@@ -208,7 +208,7 @@ static void weigh(struct guard *g)
 		int64_t ms;
 		running += hold_running(p->shepherd, &ms);
 		if (ms > p->cpu_ms)
-			g->book.given_ms += ms - p->cpu_ms;
+			g->book.total.given_ms += ms - p->cpu_ms;
 		p->cpu_ms = ms;
 		if (g->act != OWNER_RUN && !p->leaves)
 			hold_reclaim(p->shepherd, p->tag);
@@ -407,8 +407,8 @@ void guard_ended(struct agent *a, const struct result *r)
 	/* CPU time that is in its last checkpoint was not lost. */
 	kept = r->ran_ms > 0 ? r->cpu_ms * (r->saves.covers_ms < r->ran_ms ? r->saves.covers_ms : r->ran_ms) / r->ran_ms
 			     : 0;
-	a->guard->book.lost_ms += r->cpu_ms - kept;
-	a->guard->book.left++;
+	a->guard->book.total.lost_ms += r->cpu_ms - kept;
+	a->guard->book.total.left++;
 	guard_book_store(a->guard);
 }
 

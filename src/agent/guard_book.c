@@ -8,6 +8,9 @@
 #include <time.h>
 
 #include "agent/guard_internal.h"
+#include "base/codec.h"
+#include "base/hostlist.h"
+#include "base/json.h"
 #include "base/logline.h"
 #include "run/lease.h"
 
@@ -44,32 +47,19 @@ void guard_book_count(struct guard *g, int64_t ms)
 		hour_turn(g, hour);
 	b->hour_ms += ms;
 	if (g->act != OWNER_RUN) {
-		b->claimed_ms += ms;
+		b->total.claimed_ms += ms;
 		b->hour_claimed_ms += ms;
 	}
 }
 
 json_t *guard_book_json(const struct guard *g)
 {
-	const struct guard_book *b = &g->book;
+	json_t *o = schema_json(&owner_book, &g->book.total);
 	char habit[HABIT_HOURS + 1];
 
-	habit_text(&b->habit, habit);
-	return json_pack("{s:I,s:I,s:I,s:I,s:I,s:s}", "given", (json_int_t)(b->given_ms / 1000), "claimed",
-			 (json_int_t)(b->claimed_ms / 1000), "lost", (json_int_t)(b->lost_ms / 1000), "stops",
-			 (json_int_t)b->stops, "left", (json_int_t)b->left, "habit", habit);
-}
-
-/* Returns the tags of parts that their users have suspended: they must not be continued with the
- * others. */
-static json_t *suspended_json(const struct guard *g)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < g->parts.n; i++)
-		if (g->parts.v[i].suspended)
-			json_array_append_new(list, json_string(g->parts.v[i].tag));
-	return list;
+	habit_text(&g->book.habit, habit);
+	json_object_set_new(o, "habit", json_string(habit));
+	return o;
 }
 
 static int64_t input_instant(const struct guard *g)
@@ -79,32 +69,60 @@ static int64_t input_instant(const struct guard *g)
 	return (int64_t)time(NULL) - ((int64_t)uv_now(g->a->loop) - g->seen.input) / 1000;
 }
 
+/* What owner.json contains beside the totals. */
+struct kept {
+	char habit[HABIT_HOURS + 1];
+	int hour;
+	int64_t hour_ms, hour_claimed_ms, pause_until, input_at;
+	uid_t paused_by;
+	/* tags of parts that their users have suspended: they must not be continued with the others */
+	name_list suspended;
+	bool held;
+};
+#define KEPT(member)                                                                                                   \
+	{                                                                                                              \
+#member, MEMBER(struct kept, member)                                                                   \
+	}
+
+static const struct field kept_rows[] = {
+	{"habit", MEMBER_CHARS(struct kept, habit)},
+	{"hour", .missing = -1, MEMBER(struct kept, hour)},
+	{"suspended", MEMBER_AS(FORM_NAMES, struct kept, suspended)},
+	KEPT(hour_ms),
+	KEPT(hour_claimed_ms),
+	KEPT(pause_until),
+	KEPT(input_at),
+	KEPT(paused_by),
+	KEPT(held),
+	{0},
+};
+
 void guard_book_store(struct guard *g)
 {
-	json_t *o = guard_book_json(g);
+	struct kept k = {.hour = g->book.hour,
+			 .hour_ms = g->book.hour_ms,
+			 .hour_claimed_ms = g->book.hour_claimed_ms,
+			 .pause_until = g->pause.until,
+			 .input_at = input_instant(g),
+			 .paused_by = g->paused_by,
+			 .held = g->act != OWNER_RUN};
+	struct strbuf text = {0};
+	struct json j;
 	struct err err;
-	char *text;
 
-	json_object_set_new(o, "hour", json_integer(g->book.hour));
-	json_object_set_new(o, "hour_ms", json_integer(g->book.hour_ms));
-	json_object_set_new(o, "hour_claimed_ms", json_integer(g->book.hour_claimed_ms));
-	json_object_set_new(o, "pause_until", json_integer(g->pause.until));
-	json_object_set_new(o, "input_at", json_integer(input_instant(g)));
-	json_object_set_new(o, "paused_by", json_integer(g->paused_by));
-	json_object_set_new(o, "suspended", suspended_json(g));
-	json_object_set_new(o, "held", json_boolean(g->act != OWNER_RUN));
-	text = json_dumps(o, JSON_INDENT(2));
-	json_decref(o);
-	if (text && home_write(&g->a->home, "owner.json", 0600, text, strlen(text), &err) < 0)
+	habit_text(&g->book.habit, k.habit);
+	for (size_t i = 0; i < g->parts.n; i++)
+		if (g->parts.v[i].suspended)
+			vec_push(&k.suspended, g->parts.v[i].tag);
+	json_init(&j, &text, false);
+	json_open_object(&j, NULL);
+	record_store(owner_book.fields, 0, &g->book.total, NULL, &j);
+	record_store(kept_rows, 0, &k, NULL, &j);
+	json_close_object(&j);
+	if (home_write(&g->a->home, "owner.json", 0600, text.text, text.n, &err) < 0)
 		log_line(SEVERITY_ERROR, "the owner's pauses can't be stored: %s", err.text);
-	free(text);
-}
-
-static int64_t number(const json_t *o, const char *name)
-{
-	int64_t n = json_integer_value(json_object_get(o, name));
-
-	return n > 0 ? n : 0;
+	vec_free(&k.suspended);
+	strbuf_fini(&text);
 }
 
 void guard_book_load(struct guard *g)
@@ -113,34 +131,27 @@ void guard_book_load(struct guard *g)
 	struct strbuf text = {0};
 	json_t *o =
 		home_read(&g->a->home, "owner.json", &text, NULL) == 0 ? json_loads(strbuf_text(&text), 0, NULL) : NULL;
-	const char *habit = json_string_value(json_object_get(o, "habit"));
-	const json_t *v;
-	size_t i;
+	struct kept k = {.hour = -1};
 
-	*b = (struct guard_book){.given_ms = number(o, "given") * 1000,
-				 .claimed_ms = number(o, "claimed") * 1000,
-				 .lost_ms = number(o, "lost") * 1000,
-				 .stops = number(o, "stops"),
-				 .left = number(o, "left"),
-				 .hour_ms = number(o, "hour_ms"),
-				 .hour_claimed_ms = number(o, "hour_claimed_ms"),
-				 .hour = o ? (int)json_integer_value(json_object_get(o, "hour")) : -1};
-	if (b->hour >= HABIT_HOURS)
-		b->hour = -1;
-	if (!habit || !habit_read(habit, &b->habit))
+	if (o && record_load(owner_book.fields, 0, o, &b->total, NULL, NULL) == 0)
+		record_load(kept_rows, 0, o, &k, NULL, NULL);
+	b->hour_ms = k.hour_ms;
+	b->hour_claimed_ms = k.hour_claimed_ms;
+	b->hour = k.hour < HABIT_HOURS ? k.hour : -1;
+	if (!habit_read(k.habit, &b->habit))
 		habit_init(&b->habit);
-	g->input_at = number(o, "input_at");
-	owner_pause_set(&g->pause, number(o, "pause_until"), (int64_t)time(NULL), boot_us() / 1000000);
-	g->paused_by = (uid_t)number(o, "paused_by");
-	json_array_foreach(json_object_get(o, "suspended"), i, v)
-	{
+	g->input_at = k.input_at;
+	owner_pause_set(&g->pause, k.pause_until, (int64_t)time(NULL), boot_us() / 1000000);
+	g->paused_by = k.paused_by;
+	for (size_t i = 0; i < k.suspended.n; i++) {
 		struct guarded p = {.suspended = true};
-		snprintf(p.tag, sizeof p.tag, "%s", json_is_string(v) ? json_string_value(v) : "");
+		snprintf(p.tag, sizeof p.tag, "%s", k.suspended.v[i]);
 		vec_push(&g->parts, p);
 	}
 	/* Continue what an earlier agent has stopped, unless the first look decides otherwise. */
-	if (json_is_true(json_object_get(o, "held")))
+	if (k.held)
 		g->act = OWNER_STOP;
+	record_free(kept_rows, &k);
 	json_decref(o);
 	strbuf_fini(&text);
 }

@@ -16,14 +16,8 @@
 #include "station/people.h"
 #include "station/senses.h"
 
-/* Counters since this machine became a workstation. */
 struct guard_book {
-	int64_t given_ms;   /* ms of CPU time that our tasks used */
-	int64_t claimed_ms; /* ms that the owner had the machine */
-	/* ms of CPU time of parts that had to leave, without what their checkpoints contain */
-	int64_t lost_ms;
-	int64_t stops; /* number of times that our tasks were stopped */
-	int64_t left;  /* number of parts that had to leave */
+	struct owner_book total;
 	struct habit habit;
 	int hour; /* hour of the week that is being learned; -1: none yet */
 	int64_t hour_ms, hour_claimed_ms;

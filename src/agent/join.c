@@ -13,6 +13,7 @@
 #include "agent/agent_internal.h"
 #include "agent/ask.h"
 #include "agent/facts.h"
+#include "base/codec.h"
 #include "engine/frames.h"
 
 /* ---- is it already a node? ---- */
@@ -135,7 +136,7 @@ static int join_ask(const struct home *h, const struct join_options *o, const st
 	if (rc == 0)
 		rc = pki_request(strbuf_text(&key), &csr, err);
 	if (rc == 0 && !(body = json_pack("{s:s,s:s,s:s,s:o}", "token", o->token, "csr", strbuf_text(&csr), "name",
-					  name, "facts", facts_json(f))))
+					  name, "facts", schema_json(&facts_schema, f))))
 		rc = err_set(err, -EINVAL, "%s: that is no name for a node", name);
 	if (rc == 0) {
 		before_add(h, body, &csr);

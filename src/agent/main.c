@@ -20,6 +20,7 @@
 #include "agent/facts.h"
 #include "agent/guard.h"
 #include "agent/health.h"
+#include "base/codec.h"
 #include "base/descriptors.h"
 #include "base/logline.h"
 #include "base/option.h"
@@ -159,7 +160,7 @@ static void on_hang_up(uv_signal_t *s, int number)
 
 	if (all->arguments->logs)
 		log_open(&a->home);
-	facts = facts_of(a, &f, NULL) < 0 ? NULL : facts_json(&f);
+	facts = facts_of(a, &f, NULL) < 0 ? NULL : schema_json(&facts_schema, &f);
 	if (facts && facts_differ(a->facts, facts)) {
 		json_decref(a->facts);
 		a->facts = json_incref(facts);
@@ -215,7 +216,7 @@ static int bring_up(struct agent *a, struct err *err)
 	if ((rc = credential_load(a, err)) < 0)
 		return rc;
 	rc = facts_of(a, &f, err);
-	a->facts = rc < 0 ? NULL : facts_json(&f);
+	a->facts = rc < 0 ? NULL : schema_json(&facts_schema, &f);
 	facts_say(&f, machine, sizeof machine);
 	facts_fini(&f);
 	if (rc < 0)

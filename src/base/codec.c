@@ -46,6 +46,8 @@ int64_t field_number(const struct field *f, const void *record)
 		return *(const int64_t *)at;
 	case FORM_U64:
 		return (int64_t) * (const uint64_t *)at;
+	case FORM_SECONDS:
+		return *(const int64_t *)at / 1000;
 	case FORM_MICROS:
 		return llround(*(const double *)at * 1e6);
 	case FORM_REAL:
@@ -84,6 +86,9 @@ static void number_set(const struct field *f, void *record, int64_t n)
 		break;
 	case FORM_U64:
 		*(uint64_t *)at = (uint64_t)n;
+		break;
+	case FORM_SECONDS:
+		*(int64_t *)at = n * 1000;
 		break;
 	case FORM_MICROS:
 		*(double *)at = (double)n / 1e6;
@@ -480,8 +485,8 @@ static void bounds(const struct field *f, int64_t *ret_least, int64_t *ret_most)
 		[FORM_U32] = {0, UINT32_MAX},
 		[FORM_I64] = {INT64_MIN, INT64_MAX},
 		[FORM_U64] = {INT64_MIN, INT64_MAX},
+		[FORM_SECONDS] = {INT64_MIN / 1000, INT64_MAX / 1000},
 		[FORM_MICROS] = {INT64_MIN, INT64_MAX},
-
 	};
 	bool own = f->least || f->most;
 
@@ -731,6 +736,17 @@ void record_show_text(const struct field *rows, uint32_t in, const void *record,
 	json_open_object(&j, NULL);
 	record_show(rows, in, record, words, &j);
 	json_close_object(&j);
+}
+
+json_t *schema_json(const struct schema *t, const void *record)
+{
+	struct strbuf text = {0};
+	json_t *o;
+
+	record_show_text(t->fields, t->in, record, NULL, &text);
+	o = json_loadb(text.text, text.n, 0, NULL);
+	strbuf_fini(&text);
+	return o;
 }
 
 void record_free(const struct field *rows, void *record)

@@ -102,6 +102,8 @@ void record_show(const struct field *rows, uint32_t in, const void *record, cons
 /* Writes a whole object according to its schema. `key` is NULL inside a list. */
 void schema_show(const struct schema *t, const char *key, const void *record, const struct names *words,
 		 struct json *j);
+/* Returns a whole object according to its schema; owned by the caller. */
+json_t *schema_json(const struct schema *t, const void *record);
 /* Append whole objects as text, like record_store() and record_show(). */
 void record_store_text(const struct field *rows, uint32_t in, const void *record, const struct names *words,
 		       struct strbuf *out);

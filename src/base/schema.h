@@ -48,6 +48,7 @@ enum form {
 	FORM_I64,
 	FORM_U64,
 	FORM_MICROS,  /* double, in seconds; integer microseconds in JSON */
+	FORM_SECONDS, /* int64_t, in milliseconds; integer seconds in JSON */
 	FORM_REAL,    /* double */
 	FORM_LETTERS, /* uint8_t: one bit for each of `letters` up to `n`; a text in JSON */
 	FORM_CHOICE,  /* enum: index of a text in `words` */

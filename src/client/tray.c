@@ -76,6 +76,7 @@ static const struct field offer_rows[] = {
 	{"cluster", MEMBER_CHARS(struct offer, cluster)},
 	{0},
 };
+const struct schema offer_schema = {.fields = offer_rows};
 
 int offer_load(const json_t *o, struct offer *ret, struct err *err)
 {

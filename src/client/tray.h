@@ -48,6 +48,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "base/schema.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -76,6 +77,7 @@ struct offer {
  * spool cannot be used; other errors if it cannot be read or is not an offer. */
 int offer_read(const char *dir, struct offer *ret, struct err *err);
 int offer_parse(const char *text, size_t n, struct offer *ret, struct err *err);
+extern const struct schema offer_schema;
 /* Reads an offer that need not name a tray: a lease of the server's. */
 int offer_load(const json_t *o, struct offer *ret, struct err *err);
 /* Replaces the offer durably. */

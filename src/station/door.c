@@ -8,12 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/mem.h"
 #include "base/unixsock.h"
 
 #define LINE_MOST 64
 #define CLIENTS_MOST 32
 #define PATIENCE_MS 5000
+
+#define TOTAL(member) .is = REQUIRED, MEMBER(struct owner_book, member)
+#define TOTAL_MS(member) .is = REQUIRED, MEMBER_AS(FORM_SECONDS, struct owner_book, member)
+
+static const struct field book_rows[] = {
+	{"given", TOTAL_MS(given_ms)}, {"claimed", TOTAL_MS(claimed_ms)},
+	{"lost", TOTAL_MS(lost_ms)},   {"stops", TOTAL(stops)},
+	{"left", TOTAL(left)},	       {0},
+};
+const struct schema owner_book = {.fields = book_rows};
 
 struct client {
 	struct door *door;

@@ -13,8 +13,19 @@
 #include <uv.h>
 
 #include "base/err.h"
+#include "base/schema.h"
 
 struct door;
+
+/* Totals since this machine became a workstation; stored across restarts. */
+struct owner_book {
+	int64_t given_ms;   /* processor time that our tasks used */
+	int64_t claimed_ms; /* time in which the owner had the machine */
+	int64_t lost_ms;    /* processor time of tasks that had to leave, without what is in checkpoints */
+	int64_t stops;	    /* number of times tasks were stopped */
+	int64_t left;	    /* number of tasks that had to leave */
+};
+extern const struct schema owner_book;
 
 /* Answers a line; the door takes the returned object over. `who` has pid 0 if the client is
  * unknown. */

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/codec.h"
 #include "base/logline.h"
 #include "station/pool_internal.h"
 
@@ -19,45 +20,26 @@
 
 /* ---- totals: DIR/owner.json ---- */
 
-static int64_t number(const json_t *o, const char *key)
-{
-	json_int_t n = json_integer_value(json_object_get(o, key));
-
-	return n > 0 ? (int64_t)n : 0;
-}
-
-static json_t *book_json(const struct owner_book *b)
-{
-	return json_pack("{s:I,s:I,s:I,s:I,s:I}", "given", (json_int_t)(b->given_ms / 1000), "claimed",
-			 (json_int_t)(b->claimed_ms / 1000), "lost", (json_int_t)(b->lost_ms / 1000), "stops",
-			 (json_int_t)b->stops, "left", (json_int_t)b->left);
-}
-
 void book_load(struct pool *p)
 {
 	struct strbuf text = {0};
 	json_t *o = pool_home_read(&p->home, "owner.json", &text, NULL) == 0 ? json_loads(strbuf_text(&text), 0, NULL)
 									     : NULL;
 
-	p->guard.book = (struct owner_book){.given_ms = number(o, "given") * 1000,
-					    .claimed_ms = number(o, "claimed") * 1000,
-					    .lost_ms = number(o, "lost") * 1000,
-					    .stops = number(o, "stops"),
-					    .left = number(o, "left")};
+	record_load(owner_book.fields, 0, o, &p->guard.book, NULL, NULL);
 	json_decref(o);
 	strbuf_fini(&text);
 }
 
 void book_store(struct pool *p)
 {
-	json_t *o = book_json(&p->guard.book);
-	char *text = json_dumps(o, JSON_INDENT(1));
+	struct strbuf text = {0};
 	struct err err;
 
-	if (pool_home_write(&p->home, "owner.json", 0600, text, &err) < 0)
+	record_store_text(owner_book.fields, 0, &p->guard.book, NULL, &text);
+	if (pool_home_write(&p->home, "owner.json", 0600, text.text, &err) < 0)
 		log_line(SEVERITY_ERROR, "%s", err.text);
-	free(text);
-	json_decref(o);
+	strbuf_fini(&text);
 }
 
 /* ---- the door ---- */
@@ -75,7 +57,7 @@ static json_t *show(struct pool *p)
 	static const char *const states[] = {
 		[OWNER_RUN] = "free", [OWNER_STOP] = "stopped", [OWNER_RETURN] = "leaving"};
 	const struct guard *g = &p->guard;
-	json_t *o = book_json(&g->book);
+	json_t *o = schema_json(&owner_book, &g->book);
 
 	json_object_update_new(o, json_pack("{s:s,s:s,s:s,s:b,s:s,s:o}", "pool", p->conf.pool, "station", p->conf.name,
 					    "policy", p->conf.owner, "connected", !is_alone(p), "state", states[g->act],

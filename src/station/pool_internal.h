@@ -166,14 +166,6 @@ void guest_release(struct guest *g);
 
 /* ---- the owner of this machine (pool_guard.c, pool_door.c) ---- */
 
-/* Totals since this machine became a station; stored across restarts. */
-struct owner_book {
-	int64_t given_ms;   /* processor time of tasks */
-	int64_t claimed_ms; /* time in which the owner had the machine */
-	int64_t lost_ms;    /* processor time of tasks that had to leave */
-	int64_t left;	    /* number of tasks that had to leave */
-	int64_t stops;	    /* number of times tasks were stopped */
-};
 struct guard {
 	struct owner_rules rules;
 	struct owner_claim claim;

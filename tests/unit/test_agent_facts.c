@@ -19,6 +19,7 @@
 #include "agent/facts.h"
 #include "agent/health.h"
 #include "agent/home.h"
+#include "base/codec.h"
 #include "engine/frames.h"
 #include "run/capacity.h"
 #include "tls/pki.h"
@@ -112,7 +113,7 @@ static json_t *facts_here(void)
 	json_t *facts;
 
 	assert_int_equal(facts_collect("none", "/", &f, NULL), 0);
-	facts = facts_json(&f);
+	facts = schema_json(&facts_schema, &f);
 	facts_fini(&f);
 	return facts;
 }

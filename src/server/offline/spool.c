@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -54,11 +55,23 @@ struct spool_host {
 	uint64_t incoming; /* number of that change */
 };
 
+static const struct field host_rows[] = {
+	{"closed", .in = ALWAYS, MEMBER(struct spool_host, closed)},
+	{"next", .in = ALWAYS, MEMBER(struct spool_host, next)},
+	{0},
+};
+
 /* Record of a change that was made. */
 struct mark {
 	char seal[64];
 	uint64_t join;
 	int64_t lease;
+};
+
+static const struct field mark_rows[] = {
+	{"join", .in = ALWAYS, MEMBER(struct mark, join)},
+	{"lease", .in = ALWAYS, MEMBER(struct mark, lease)},
+	{0},
 };
 
 /* A delivered change that is still to be made. */
@@ -151,18 +164,18 @@ json_t *spool_lease(struct server *s, uint32_t node)
 	uint64_t join = s->hosts->nodes.v[node].join;
 	struct spool_host *h = host_of(s, join);
 	uint64_t end = LEASED_FIRST + (join + 1) * LEASED_EACH;
-	char lease[TRAY_LEASE], print[FINGERPRINT_SIZE];
+	struct offer o = {
+		.next = h->next, .end = end, .shared = s->instance->multi, .wait = (int)s->conf->offline_wait};
 
 	h->waiting = 0;
 	strbuf_clear(&h->in);
 	if (!s->conf->offline || end > INT64_MAX >> JOB_KEY_SHIFT || h->next >= end)
 		return json_object();
 	h->given = lease_next(s, h);
-	lease_format(s, join, h->given, lease);
-	snprintf(print, sizeof print, "%.*s", SHOWN_DIGITS, s->realm->authority.fingerprint);
-	return json_pack("{s:s, s:s, s:I, s:I, s:s, s:b, s:I}", "lease", lease, "cluster", print, "next",
-			 (json_int_t)h->next, "end", (json_int_t)end, "server", s->instance->name, "shared",
-			 s->instance->multi, "wait", (json_int_t)s->conf->offline_wait);
+	lease_format(s, join, h->given, o.lease);
+	snprintf(o.cluster, sizeof o.cluster, "%.*s", SHOWN_DIGITS, s->realm->authority.fingerprint);
+	snprintf(o.server, sizeof o.server, "%s", s->instance->name);
+	return schema_json(&offer_schema, &o);
 }
 
 /* ---- marks ---- */
@@ -192,43 +205,38 @@ static bool mark_find(struct server *s, const char *seal)
 
 static void mark_store(struct server *s, const struct brought *b)
 {
-	char text[96];
+	struct strbuf text = {0};
 
 	mark_add(s, b->x.seal, b->join, b->lease);
-	snprintf(text, sizeof text, "{\"join\":%" PRIu64 ",\"lease\":%" PRId64 "}", b->join, b->lease);
-	store_put_object(s->store, "spooled", b->x.seal, text);
+	record_store_text(mark_rows, 0, &(struct mark){.join = b->join, .lease = b->lease}, NULL, &text);
+	store_put_object(s->store, "spooled", b->x.seal, text.text);
+	strbuf_fini(&text);
 }
 
 int spool_restore_mark(struct server *s, const char *seal, const json_t *o, struct err *err)
 {
-	const json_t *join = json_object_get(o, "join"), *lease = json_object_get(o, "lease");
+	struct mark m;
 
-	if (!json_is_integer(join) || !json_is_integer(lease) || strlen(seal) >= sizeof((struct mark *)0)->seal)
+	if (record_load(mark_rows, 0, o, &m, NULL, err) < 0 || strlen(seal) >= sizeof m.seal)
 		return err_set(err, -EINVAL, "it is not a mark of the spool");
-	mark_add(s, seal, (uint64_t)json_integer_value(join), json_integer_value(lease));
+	mark_add(s, seal, m.join, m.lease);
 	return 0;
 }
 
 static void host_store(struct server *s, const struct spool_host *h)
 {
-	char name[24], text[96];
+	struct strbuf text = {0};
+	char name[24];
 
 	snprintf(name, sizeof name, "%" PRIu64, h->join);
-	snprintf(text, sizeof text, "{\"closed\":%" PRId64 ",\"next\":%" PRIu64 "}", h->closed, h->next);
-	store_put_object(s->store, "spool", name, text);
+	record_store_text(host_rows, 0, h, NULL, &text);
+	store_put_object(s->store, "spool", name, text.text);
+	strbuf_fini(&text);
 }
 
 int spool_restore_host(struct server *s, const char *join, const json_t *o, struct err *err)
 {
-	const json_t *closed = json_object_get(o, "closed"), *next = json_object_get(o, "next");
-	struct spool_host *h;
-
-	if (!json_is_integer(closed) || !json_is_integer(next))
-		return err_set(err, -EINVAL, "it is not a host of the spool");
-	h = host_of(s, strtoull(join, NULL, 10));
-	h->closed = json_integer_value(closed);
-	h->next = (uint64_t)json_integer_value(next);
-	return 0;
+	return record_load(host_rows, 0, o, host_of(s, strtoull(join, NULL, 10)), NULL, err);
 }
 
 /* Closes all leases before this one: the host has delivered everything it accepted under them. */

@@ -7,12 +7,10 @@
  * additions as soon as they are committed. An entry is removed when the last certificate of its
  * node has expired, with a margin for hosts whose clock is behind.
  */
-#include <errno.h>
 #include <jansson.h>
 #include <stdint.h>
 
-#include "base/err.h"
-#include "base/json.h"
+#include "base/codec.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/strbuf.h"
@@ -38,6 +36,18 @@ struct revocations {
 	struct revoked news; /* not announced yet */
 };
 
+/* A revoked node in the store. */
+struct revocation {
+	uint64_t join;
+	int64_t until; /* the entry is kept until then */
+};
+
+static const struct field revocation_rows[] = {
+	{"join", .in = ALWAYS, .least = 1, .most = INT64_MAX, MEMBER(struct revocation, join)},
+	{"until", MEMBER(struct revocation, until)},
+	{0},
+};
+
 static struct revocations *revocations_of(struct server *s)
 {
 	if (!s->realm->revocations)
@@ -53,17 +63,13 @@ const struct revoked *revoked_list(struct server *s)
 void node_revoke(struct server *s, const char *name, uint64_t join, int64_t valid_until)
 {
 	struct revocations *all = revocations_of(s);
+	struct revocation kept = {join, (valid_until ? valid_until : s->clock->now + LONGEST) + MARGIN};
 	struct strbuf text = {0};
-	struct json j;
 
 	if (!join || !revoked_add(&all->list, name, join))
 		return;
 	revoked_add(&all->news, name, join);
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
-	json_int(&j, "join", (int64_t)join);
-	json_int(&j, "until", (valid_until ? valid_until : s->clock->now + LONGEST) + MARGIN);
-	json_close_object(&j);
+	record_store_text(revocation_rows, 0, &kept, NULL, &text);
 	store_put_object(s->store, "revoked", name, text.text);
 	strbuf_fini(&text);
 	if (s->realm->listener)
@@ -76,15 +82,14 @@ void node_revoke(struct server *s, const char *name, uint64_t join, int64_t vali
 
 int revoke_restore(struct server *s, const char *name, const json_t *o, struct err *err)
 {
-	json_int_t join = json_integer_value(json_object_get(o, "join"));
+	struct revocation kept;
+	int rc = record_load(revocation_rows, 0, o, &kept, NULL, err);
 
-	if (join < 1)
-		return err_set(err, -EINVAL, "join must be a number from 1");
-	if (json_integer_value(json_object_get(o, "until")) < s->clock->now)
+	if (rc == 0 && kept.until < s->clock->now)
 		store_drop_object(s->store, "revoked", name);
-	else
-		revoked_add(&revocations_of(s)->list, name, (uint64_t)join);
-	return 0;
+	else if (rc == 0)
+		revoked_add(&revocations_of(s)->list, name, kept.join);
+	return rc;
 }
 
 static json_t *names_and_joins(const struct revoked *r)
