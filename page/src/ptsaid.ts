@@ -104,6 +104,7 @@ export const sentences: Record<string, string> = {
   /* arrays, dependencies, times */
   '"{1}" is not understood; use forms such as 1-100, 1,5,7-9, 1-9:2, 1-100%5': '"{1}" não foi entendido; use formas como 1-100, 1,5,7-9, 1-9:2, 1-100%5',
   "a range needs two numbers from 0 to {1}, as in 1-100": "um intervalo precisa de dois números de 0 a {1}, como em 1-100",
+  "Job {1} is not an array.": "O trabalho {1} não é um array.",
   "an array has at most {1} elements": "um array tem no máximo {1} elementos",
   "an index is a whole number from 0 to {1}": "um índice é um número inteiro de 0 a {1}",
   "the range {1}-{2} runs backwards": "o intervalo {1}-{2} está invertido",

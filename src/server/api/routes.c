@@ -349,6 +349,12 @@ const struct route routes[] = {
 	 .example = "{\"only\": \"failed\", \"resources\": [\"walltime=8:00:00\"]}",
 	 .result = "{\"id\": \"13.host\", \"number\": 13, \"guaranteed\": null, \"planned_start\": null, "
 		   "\"warnings\": []}"},
+	{"GET", "/v1/jobs/*/elements", "getElements", .handle = api_elements, .tag = "jobs",
+	 .summary = "The elements of an array by state", .answer = &elements_answer,
+	 .answered = "The indices of the elements in each state, as `array` takes them.",
+	 .codes = CODE(BAD_REQUEST) | CODE(UNKNOWN_JOB),
+	 .result = "{\"waiting\": \"41-100\", \"held\": \"\", \"running\": \"37-40\", \"succeeded\": \"1-11,13-36\", "
+		   "\"failed\": \"12\", \"cancelled\": \"\"}"},
 	{"GET", "/v1/jobs/*/events", "getHistory", .query = past_events_query, .handle = api_job_events, .tag = "jobs",
 	 .summary = "What happened to the job", .answer = &job_events_answer,
 	 .answered = "Its events, oldest first; at most 1,000.", .codes = CODE(UNKNOWN_JOB),

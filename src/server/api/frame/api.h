@@ -59,6 +59,7 @@ void api_get(struct server *s, const struct call *c);
 void api_script(struct server *s, const struct call *c);
 void api_submission(struct server *s, const struct call *c);
 void api_again(struct server *s, const struct call *c);
+void api_elements(struct server *s, const struct call *c);
 void api_job_events(struct server *s, const struct call *c);
 void api_job_usage(struct server *s, const struct call *c);
 void usage_turn(struct server *s); /* serves readers of jobs that have new samples or have ended */

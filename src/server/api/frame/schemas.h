@@ -20,7 +20,7 @@ extern const struct schema token_body, join_body, login_body;
 extern const struct schema import_body;
 
 extern const struct schema used_schema; /* struct job_used */
-extern const struct schema job_schema, list_answer, job_events_answer, why_answer;
+extern const struct schema job_schema, list_answer, elements_answer, job_events_answer, why_answer;
 extern const struct schema submitted_answer, whatif_answer, results_answer, placed_answer;
 extern const struct schema server_answer, server_log_answer, site_answer, audit_answer, attributes_answer,
 	cluster_answer;

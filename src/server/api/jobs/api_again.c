@@ -21,6 +21,7 @@
 #include "server/api/frame/api.h"
 #include "server/api/frame/call.h"
 #include "server/api/frame/request.h"
+#include "server/api/jobs/counts.h"
 #include "server/api/jobs/submit_work.h"
 #include "server/api/jobs/submitted.h"
 #include "server/base/asker.h"
@@ -31,26 +32,18 @@
 #include "server/job/submission.h"
 #include "server/server.h"
 #include "server/site/who.h"
-#include "store/store.h"
 
 /* Appends the elements of an array that have failed, as -t takes them. */
 static void failed_format(const struct server *s, const struct array *a, struct strbuf *out)
 {
-	const struct entry *v = &s->jobs->entries.v[a->first];
+	struct strbuf by[ELEMENT_STATES] = {0};
 
-	for (uint32_t i = 0, end; i < a->count; i = end) {
-		end = i + 1;
-		if (!entry_failed(s, a->first + i))
-			continue;
-		while (end < a->count && entry_failed(s, a->first + end) &&
-		       job_key_index(v[end].key) == job_key_index(v[end - 1].key) + 1)
-			end++;
-		strbuf_printf(out, "%s%lld", out->n ? "," : "", (long long)job_key_index(v[i].key));
-		if (end > i + 1)
-			strbuf_printf(out, "-%lld", (long long)job_key_index(v[end - 1].key));
-	}
+	array_elements(s, a, by);
+	strbuf_puts(out, strbuf_text(&by[ELEMENT_FAILED]));
 	if (out->n && a->limit)
 		strbuf_printf(out, "%%%lld", (long long)a->limit);
+	for (int i = 0; i < ELEMENT_STATES; i++)
+		strbuf_fini(&by[i]);
 }
 
 /* Leaves only what has failed. CODE_REFUSED: nothing has. */

@@ -13,6 +13,7 @@
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/server.h"
+#include "store/store.h"
 
 void array_counts(const struct server *s, const struct array *a, int64_t counts[256])
 {
@@ -32,6 +33,46 @@ char array_state(const struct server *s, const struct array *a)
 	if (n['R'] || n['E'] || n['S'] || a->ended)
 		return 'B';
 	return n['Q'] ? 'Q' : n['H'] ? 'H' : 'W';
+}
+
+static enum element_state element_state(const struct server *s, uint32_t id)
+{
+	switch (entry_state(s, id)) {
+	case 'H':
+		return ELEMENT_HELD;
+	case 'R':
+	case 'E':
+	case 'S':
+		return ELEMENT_RUNNING;
+	case 'C':
+		if (entry_failed(s, id))
+			return ELEMENT_FAILED;
+		return s->jobs->entries.v[id].cause == END_DELETED ? ELEMENT_CANCELLED : ELEMENT_SUCCEEDED;
+	default:
+		return ELEMENT_WAITING;
+	}
+}
+
+void array_elements(const struct server *s, const struct array *a, struct strbuf ret[ELEMENT_STATES])
+{
+	const struct entry *v = &s->jobs->entries.v[a->first];
+
+	for (uint32_t i = 0, end; i < a->count; i = end) {
+		end = i + 1;
+		if (!v[i].spec)
+			continue;
+
+		enum element_state state = element_state(s, a->first + i);
+		struct strbuf *out = &ret[state];
+
+		while (end < a->count && v[end].spec &&
+		       job_key_index(v[end].key) == job_key_index(v[end - 1].key) + 1 &&
+		       element_state(s, a->first + end) == state)
+			end++;
+		strbuf_printf(out, "%s%lld", out->n ? "," : "", (long long)job_key_index(v[i].key));
+		if (end > i + 1)
+			strbuf_printf(out, "-%lld", (long long)job_key_index(v[end - 1].key));
+	}
 }
 
 void count_states(const struct server *s, const struct queue *q, int64_t counts[256])
