@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { post, send, type Forecast, type Job } from "./api";
+import { ArrayCard } from "./array";
 import { clock, duration, instant, memory, relative } from "./format";
 import { Outputs } from "./output";
 import { Card, Confirm, Instant, Problem, Progress, short, State, useLive, useNow, whyOf } from "./parts";
@@ -187,7 +188,7 @@ export function JobView({ id }: { id: string }): JSX.Element {
             ))}
           </ol>
         </Card>
-        <Outputs job={job} />
+        {job.array_counts && !job.past ? <ArrayCard job={job} /> : <Outputs job={job} />}
         <Use job={job} now={now} />
         <Details job={job} />
         <Script id={id} />

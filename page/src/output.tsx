@@ -103,14 +103,17 @@ function Pane({ job, stream }: { job: Job; stream: Stream }): JSX.Element {
   );
 }
 
-/* Output and errors side by side, or the reason that there are none. */
-export function Outputs({ job }: { job: Job }): JSX.Element {
+/* Output and errors side by side, or the reason that there are none; `bare`: without a card. */
+export function Outputs({ job, bare = false }: { job: Job; bare?: boolean }): JSX.Element {
   const over = job.state === "C";
   const none = job.past ? "job.output.gone" : over && !job.started ? "job.output.never" : over || "RES".includes(job.state) ? null : "job.output.later";
   const streams: Stream[] = job.join === "oe" || job.join === "eo" ? ["out"] : ["out", "err"];
-  return (
+  const panes = none ? <p class="empty">{t(none)}</p> : <div class="pair">{streams.map((s) => <Pane key={`${s} ${job.started}`} job={job} stream={s} />)}</div>;
+  return bare ? (
+    panes
+  ) : (
     <Card title={t("job.writes")} class="wide">
-      {none ? <p class="empty">{t(none)}</p> : <div class="pair">{streams.map((s) => <Pane key={`${s} ${job.started}`} job={job} stream={s} />)}</div>}
+      {panes}
     </Card>
   );
 }

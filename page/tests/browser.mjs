@@ -157,6 +157,31 @@ async function ended() {
   ok("lists use the same words", true);
 }
 
+/* An array of which two elements fail: what it shows, and those two again in two clicks. */
+async function array() {
+  const id = await ask("array");
+  await go(`#/jobs/${encodeURIComponent(id)}`, /^grid/);
+  await page.getByRole("heading", { level: 1 }).getByText("2 of 6 failed").waitFor();
+  await page.getByRole("img", { name: "4 succeeded, 2 failed" }).waitFor();
+  await page.getByRole("button", { name: "2 failed", exact: true }).click();
+  const grid = page.getByRole("application", { name: "Elements by state" });
+  await grid.focus();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  await page.getByText("Element 4: failed").waitFor();
+  await page.keyboard.press("Enter");
+  await page.getByRole("log", { name: "Output" }).getByText("element 4").waitFor();
+  await page.getByLabel("Element", { exact: true }).fill("2");
+  await page.getByRole("log", { name: "Output" }).getByText("element 2").waitFor();
+  ok("an array shows its elements by state, and the output of any", true);
+  await accessible("an array");
+  await page.getByRole("button", { name: "Run the 2 failed again …" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Run again" }).click();
+  await page.waitForURL((u) => u.hash.startsWith("#/jobs/") && !u.hash.includes(encodeURIComponent(id)));
+  await page.getByRole("heading", { level: 1 }).getByText("2 of 2 failed").waitFor();
+  ok("what failed runs again by two clicks", (await page.getByText("all 2").count()) === 1);
+}
+
 async function list() {
   await go("#/jobs", "Jobs");
   await page.getByText("No job matches.").waitFor();
@@ -510,6 +535,7 @@ try {
   await firstJob();
   await past();
   await ended();
+  await array();
   await list();
   await portuguese();
   await machine();
