@@ -125,6 +125,61 @@ function QueueButtons({ queue, onWish }: { queue: Thing; onWish: (w: Wish) => vo
   );
 }
 
+const at = (form: FormData, name: string) => {
+  const instant_ = Date.parse(String(form.get(name)));
+  return Number.isNaN(instant_) ? "" : new Date(instant_).toISOString().replace(/\.\d+/, "");
+};
+
+/* A reservation in one form; whom it would delay is asked before it is made. */
+function Reserve({ onWish }: { onWish: (w: Wish) => void }): JSX.Element {
+  const [error, setError] = useState<Error | null>(null);
+  const make = async (e: SubmitEvent) => {
+    e.preventDefault();
+    const form = new FormData(e.currentTarget as HTMLFormElement);
+    const text = (name: string) => String(form.get(name) ?? "").trim();
+    const nodes = text("nodes");
+    const values: [string, string][] = [[/^\d+$/.test(nodes) ? "node_count" : "nodes", nodes], ["start", at(form, "start")], ["end", at(form, "end")], ["acl_users", text("users")], ["maintenance", form.get("maintenance") ? "True" : ""], ["comment", text("comment")]];
+    const body = { changes: values.filter(([, value]) => value).map(([name, value]) => ({ op: "set", name, value })) };
+    const path = `/v1/reservations/${encodeURIComponent(text("name"))}?new=true`;
+    try {
+      const tried = (await change("PATCH", `${path}&dry_run=true`, body)) as { jobs: Affected[] };
+      setError(null);
+      onWish({ title: t("admin.create.title", { name: text("name") }), text: t("reserve.text", { nodes, from: text("start").replace("T", " "), to: text("end").replace("T", " ") }), jobs: tried.jobs, run: () => change("PATCH", path, body) });
+    } catch (x) {
+      setError(x as Error);
+    }
+  };
+  return (
+    <Card title={t("reserve.title")} id="reserve">
+      <Problem error={error} />
+      <form class="fields-row" onSubmit={(e) => void make(e)}>
+        <label>
+          {t("col.name")} <input name="name" required spellcheck={false} autocomplete="off" />
+        </label>
+        <label>
+          {t("reserve.nodes")} <input name="nodes" required spellcheck={false} placeholder="n[1-4]" />
+        </label>
+        <label>
+          {t("plan.from")} <input name="start" type="datetime-local" required />
+        </label>
+        <label>
+          {t("plan.to")} <input name="end" type="datetime-local" required />
+        </label>
+        <label>
+          {t("reserve.users")} <input name="users" spellcheck={false} />
+        </label>
+        <label>
+          {t("more.comment")} <input name="comment" />
+        </label>
+        <label class="check">
+          <input type="checkbox" name="maintenance" /> {t("reserve.maintenance")}
+        </label>
+        <button type="submit">{t("admin.create")}</button>
+      </form>
+    </Card>
+  );
+}
+
 function Things({ kind, manager, known, onWish }: { kind: string; manager: boolean; known: Attribute[]; onWish: (w: Wish) => void }): JSX.Element {
   const k = KINDS[kind];
   const { data, error } = useLive<Record<string, Thing[]>>(k.path, () => true);
@@ -178,7 +233,8 @@ function Things({ kind, manager, known, onWish }: { kind: string; manager: boole
           <Attributes kind={kind} thing={chosen} known={known} onWish={onWish} />
         </Card>
       )}
-      {manager && (
+      {manager && kind === "reservations" && <Reserve onWish={onWish} />}
+      {manager && kind !== "reservations" && (
         <form class="attribute" onSubmit={make}>
           <label>
             {t("admin.new")}

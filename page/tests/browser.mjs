@@ -355,19 +355,21 @@ async function changes() {
   await confirmed(page.getByRole("button", { name: "Delete night" }));
   await night.waitFor({ state: "hidden" });
   await go("#/admin/reservations", "Administration");
-  await page.getByLabel("New").fill("mended");
-  await confirmed(page.getByRole("button", { name: "Create …" }));
-  const mended = page.getByRole("row", { name: /^mended/ });
-  await mended.getByRole("button", { name: "mended", exact: true }).click();
-  await page.getByLabel("Attribute", { exact: true }).fill("nodes");
-  await page.getByLabel("Value", { exact: true }).fill("n1");
-  await page.getByRole("button", { name: "Set …" }).click();
+  const reserve = page.getByRole("region", { name: "New reservation" });
+  await reserve.getByLabel("Name").fill("mended");
+  await reserve.getByLabel("Nodes, or how many").fill("n1");
+  const day = new Date(Date.now() + 3 * 86400000).toISOString().slice(0, 10);
+  await reserve.getByLabel("From").fill(`${day}T08:00`);
+  await reserve.getByLabel("Until").fill(`${day}T10:00`);
+  await reserve.getByRole("button", { name: "Create …" }).click();
   await page.getByRole("dialog").getByText(/job\(s\) would start later|No job would start later/).waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Confirm" }).click();
-  await mended.getByText("nodes = n1").waitFor();
+  const mended = page.getByRole("row", { name: /^mended/ });
+  await mended.getByText(/nodes = n1/).waitFor();
+  await accessible("reservations");
   await confirmed(page.getByRole("button", { name: "Delete mended" }));
   await mended.waitFor({ state: "hidden" });
-  ok("a reservation says whom it would delay, before it is made", true);
+  ok("a reservation is one form, and says whom it would delay before it is made", true);
 }
 
 /* The past under another policy, computed beside the server. */
