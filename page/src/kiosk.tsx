@@ -7,8 +7,6 @@ import { Load, Running, Waiting } from "./overview";
 import { Card, Problem, useLive, useNow } from "./parts";
 import { t } from "./text";
 
-const ROWS = 8;
-
 export function KioskView(): JSX.Element {
   const { data, error } = useLive<Overview>("/v1/overview", () => true);
   const { data: machine } = useLive<{ nodes: Node[] }>("/v1/nodes", () => true);
@@ -32,10 +30,10 @@ export function KioskView(): JSX.Element {
           </div>
           <div class="cards">
             <Card title={t("overview.running")}>
-              <Running jobs={data.running_jobs.slice(0, ROWS)} now={now} />
+              <Running jobs={data.running_jobs} now={now} />
             </Card>
             <Card title={t("overview.waiting")}>
-              <Waiting jobs={data.waiting_jobs.slice(0, ROWS)} />
+              <Waiting jobs={data.waiting_jobs} />
             </Card>
           </div>
         </>

@@ -6,7 +6,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { duration, instant } from "./format";
 import { Instant, jobLink, Problem, short, useLive } from "./parts";
-import { hueOf, layOut, span, tick, type Placed, type Plan } from "./planlayout";
+import { hueOf, layOut, near, span, tick, type Placed, type Plan } from "./planlayout";
 import { t, type Sentence } from "./text";
 
 const LEFT = 110; /* names of nodes */
@@ -154,8 +154,8 @@ function Canvas({ picture }: { picture: Picture }): JSX.Element {
   const [chosen, setChosen] = useState<Placed | null>(null);
   const drag = useRef<{ x: number; y: number; w: Window; moved: boolean } | null>(null);
   const nodes = picture.plan.nodes.length;
-  const initial = (): Window => {
-    const [from, to] = span(picture.plan);
+  const initial = (times = near): Window => {
+    const [from, to] = times(picture.plan);
     return { from, to, y: 0, row: Math.max(3, Math.min(120, Math.floor((size.current.height - TOP) / Math.max(1, nodes)))) };
   };
   const w = window_ ?? initial();
@@ -217,7 +217,7 @@ function Canvas({ picture }: { picture: Picture }): JSX.Element {
     "+": () => zoom(0.7),
     "=": () => zoom(0.7),
     "-": () => zoom(1.4),
-    Home: () => setWindow(null),
+    Home: () => setWindow(initial(span)),
     n: () => step(1),
     p: () => step(-1),
     Enter: () => open(chosen),
@@ -277,6 +277,9 @@ function Canvas({ picture }: { picture: Picture }): JSX.Element {
           {t("plan.out")}
         </button>
         <button type="button" onClick={() => setWindow(null)}>
+          {t("plan.near")}
+        </button>
+        <button type="button" onClick={() => setWindow(initial(span))}>
           {t("plan.all")}
         </button>
         <span class="quiet" id="plan-keys">

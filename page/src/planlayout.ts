@@ -70,6 +70,13 @@ export function span(plan: Plan): [number, number] {
   return [plan.now - length * 0.08, plan.now + length * 1.04];
 }
 
+/* What the plan opens with: the next three hours, or less if it ends before. */
+export function near(plan: Plan): [number, number] {
+  const [from, to] = span(plan);
+  const end = plan.now + 3 * 3600;
+  return to <= end ? [from, to] : [plan.now - 0.04 * 3 * 3600, end];
+}
+
 /* A hue by owner and name, the same every day: jobs of one kind look alike. */
 export function hueOf(text: string): number {
   let h = 0;

@@ -487,6 +487,7 @@ export const pt: Record<Sentence, string> = {
   "plan.legend": "Cor forte: em execução. Cor fraca: reservado. Tracejado: previsto, sem promessa. Borda grossa: prazo garantido; uma linha marrom marca o prazo. Faixas cinza: reservas. A linha vermelha é agora.",
   "plan.in": "Ampliar",
   "plan.out": "Reduzir",
+  "plan.near": "Próximas três horas",
   "plan.all": "Mostrar tudo",
   "plan.table": "O mesmo em forma de tabela",
   "plan.node": "Nó",

@@ -490,6 +490,7 @@ const en = {
   "plan.legend": "Strong colour: running. Faint colour: reserved. Dashed: expected, not a promise. Thick frame: its deadline is guaranteed; a brown line marks the deadline. Grey bands: reservations. The red line is now.",
   "plan.in": "Zoom in",
   "plan.out": "Zoom out",
+  "plan.near": "Next three hours",
   "plan.all": "Show all",
   "plan.table": "The same as a table",
   "plan.node": "Node",

@@ -407,6 +407,8 @@ async function plan() {
   await page.locator(".described").getByText(/CPUs of n/).waitFor();
   const colours = await canvas.evaluate((c) => new Set(new Uint32Array(c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer)).size);
   ok("the plan is drawn", colours > 8, colours);
+  await page.getByRole("button", { name: "Show all" }).click();
+  await canvas.focus();
   await page.keyboard.press("+");
   await page.keyboard.press("ArrowRight");
   await accessible("plan");
@@ -435,6 +437,8 @@ async function phone() {
   await page.setViewportSize({ width: 1920, height: 1080 });
   await go("#/kiosk", /./);
   await page.locator(".kiosk .tile").first().waitFor();
+  const filled = await page.evaluate(() => [document.documentElement.scrollHeight, Math.round(document.querySelector(".kiosk .cards").getBoundingClientRect().bottom), window.innerHeight]);
+  ok("a wall display fills its screen", filled[0] <= filled[2] && filled[1] > filled[2] - 40, filled.join());
   ok("a wall display shows the cluster, and nothing to click but the way out", (await page.getByRole("navigation").count()) === 0);
   await accessible("wall display");
   await page.getByRole("link", { name: "Leave" }).click();
