@@ -1,11 +1,11 @@
-/* again.tsx - submits a job again: shows all that it was submitted with, and sends only what was changed. The server has the rest as it was. */
+/* again.tsx - a job as it was submitted, in a form: submits it again, or changes it. Only what differs is sent: the server has the rest as it was. */
 import type { JSX, TargetedEvent } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { get, post } from "./api";
+import { change, get, post } from "./api";
 import { Card, jobLink, Problem, short } from "./parts";
 import { Answer, Field, useForecast } from "./submit";
 import { EXTRAS } from "./submitmore";
-import { t, type Sentence } from "./text";
+import { language, t, type Sentence } from "./text";
 
 type Value = string | number | boolean | null | Value[] | { [key: string]: Value };
 type Submission = Record<string, Value>;
@@ -48,18 +48,52 @@ function label(key: string): string {
   return LABELS[key] ? t(LABELS[key]) : key.replaceAll("_", " ");
 }
 
-export function AgainView({ from }: { from: string }): JSX.Element {
+/* A form of all that a job was submitted with; only what differs is in `changes`. */
+function useSubmission(path: string): { old: Submission | null; changes: Submission; field: (key: string, hint?: string, words?: string[]) => JSX.Element; error: Error | null } {
   const [old, setOld] = useState<Submission | null>(null);
+  const [error, setError] = useState<Error | null>(null);
   const [texts, setTexts] = useState<Record<string, string>>({});
+  useEffect(() => {
+    get<Submission>(`${path}/submission`).then(setOld, setError);
+  }, [path]);
+  const before = (key: string): Value => old?.[key] ?? "";
+  const changes: Submission = {};
+  for (const [key, text] of Object.entries(texts)) if (text !== shown(before(key))) changes[key] = typed(before(key), text);
+  const field = (key: string, hint = "", words?: string[]) => {
+    const text = texts[key] ?? shown(before(key));
+    const p = {
+      id: `again-${key}`,
+      value: text,
+      onInput: (e: TargetedEvent<HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement>) => setTexts({ ...texts, [key]: e.currentTarget.value }),
+      spellcheck: false,
+      autocomplete: "off",
+    };
+    return (
+      <Field key={key} id={p.id} label={label(key)} hint={key in changes ? t("again.changed") : hint}>
+        {key === "script" ? (
+          <textarea rows={14} {...p} />
+        ) : words ? (
+          <select {...p}>
+            {["", ...words].map((w) => (
+              <option key={w}>{w}</option>
+            ))}
+          </select>
+        ) : text.includes("\n") || key === "environment" || key === "resources" ? (
+          <textarea rows={Math.max(2, Math.min(8, text.split("\n").length))} {...p} />
+        ) : (
+          <input {...p} />
+        )}
+      </Field>
+    );
+  };
+  return { old, changes, field, error };
+}
+
+export function AgainView({ from }: { from: string }): JSX.Element {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<Error | null>(null);
   const path = `/v1/jobs/${encodeURIComponent(from)}`;
-  useEffect(() => {
-    get<Submission>(`${path}/submission`).then(setOld, setFailure);
-  }, [path]);
-
-  const changes: Submission = {};
-  for (const [key, text] of Object.entries(texts)) if (old && text !== shown(old[key])) changes[key] = typed(old[key], text);
+  const { old, changes, field, error: unread } = useSubmission(path);
   const { forecast, error } = useForecast(old && { ...old, ...changes });
   const keys = old ? [...FIRST.filter((k) => k in old), ...Object.keys(old).filter((k) => !FIRST.includes(k))] : [];
   const submit = async (e: Event) => {
@@ -74,31 +108,15 @@ export function AgainView({ from }: { from: string }): JSX.Element {
       setBusy(false);
     }
   };
-  const field = (key: string, v: Value) => {
-    const text = texts[key] ?? shown(v);
-    const p = {
-      id: `again-${key}`,
-      value: text,
-      onInput: (e: TargetedEvent<HTMLInputElement | HTMLTextAreaElement>) => setTexts({ ...texts, [key]: e.currentTarget.value }),
-      spellcheck: false,
-      autocomplete: "off",
-    };
-    return (
-      <Field key={key} id={p.id} label={label(key)} hint={key in changes ? t("again.changed") : ""}>
-        {key === "script" ? <textarea rows={14} {...p} /> : text.includes("\n") ? <textarea rows={Math.min(8, text.split("\n").length)} {...p} /> : <input {...p} />}
-      </Field>
-    );
-  };
-
   return (
     <main id="content" tabIndex={-1}>
       <h1>{t("again.title", { job: short(from) })}</h1>
-      <Problem error={failure} />
+      <Problem error={failure ?? unread} />
       {old && (
         <form class="submit" onSubmit={(e) => void submit(e)} noValidate>
           <Card title={t("again.form")}>
             <p class="quiet">{t("again.hint")}</p>
-            {keys.map((k) => field(k, old[k]))}
+            {keys.map((k) => field(k))}
             <div class="buttons">
               <button type="submit" class="primary" disabled={busy}>
                 {busy ? t("submit.busy") : t("action.resubmit")}
@@ -107,6 +125,55 @@ export function AgainView({ from }: { from: string }): JSX.Element {
           </Card>
           <div class="beside">
             <Answer valid forecast={forecast} error={error} />
+          </div>
+        </form>
+      )}
+    </main>
+  );
+}
+
+interface Property {
+  type?: string;
+  description?: string;
+  enum?: (string | null)[];
+  nullable?: boolean;
+}
+
+/* Everything that may be changed of a job that waits or runs: the server's own description of the API has the list. */
+export function ChangeView({ id }: { id: string }): JSX.Element {
+  const [failure, setFailure] = useState<Error | null>(null);
+  const [rows, setRows] = useState<Record<string, Property>>({});
+  const path = `/v1/jobs/${encodeURIComponent(id)}`;
+  const { old, changes, field, error: unread } = useSubmission(path);
+  useEffect(() => {
+    get<{ components: { schemas: { Settings: { properties: Record<string, Property> } } } }>("/openapi.json").then((r) => setRows(r.components.schemas.Settings.properties), setFailure);
+  }, []);
+  const save = async (e: Event) => {
+    e.preventDefault();
+    const body = Object.fromEntries(Object.entries(changes).map(([k, v]) => [k, v === "" && rows[k]?.nullable ? null : rows[k]?.type === "integer" && typeof v === "string" ? Number(v) : rows[k]?.type === "boolean" && typeof v === "string" ? v === "true" : rows[k]?.type === "array" && typeof v === "string" ? v.split("\n").filter(Boolean) : v]));
+    try {
+      await change("PATCH", path, body);
+      location.hash = jobLink(id);
+    } catch (x) {
+      setFailure(x as Error);
+    }
+  };
+  const names = Object.keys(rows).filter((k) => k !== "hold");
+  return (
+    <main id="content" tabIndex={-1} aria-busy={!old || !names.length}>
+      <h1>{t("change.title", { job: id })}</h1>
+      <Problem error={failure ?? unread} />
+      {old && names.length > 0 && (
+        <form class="card change" onSubmit={(e) => void save(e)} noValidate>
+          <p class="quiet">{t("change.hint")}</p>
+          <div class="fields-row">{[...FIRST.filter((k) => names.includes(k)), ...names.filter((k) => !FIRST.includes(k))].map((k) => field(k, language() === "en" ? rows[k].description : "", rows[k].enum?.filter((w): w is string => !!w) ?? (rows[k].type === "boolean" ? ["true", "false"] : undefined)))}</div>
+          <div class="buttons">
+            <a class="button" href={jobLink(id)}>
+              {t("action.cancel")}
+            </a>
+            <button type="submit" class="primary" disabled={!Object.keys(changes).length}>
+              {t("bulk.alter.do")}
+            </button>
           </div>
         </form>
       )}

@@ -116,6 +116,7 @@ export interface Job {
   error?: string | null;
   join?: string | null;
   account?: string | null;
+  depend?: string | null;
   priority?: number;
   holds?: string;
   past?: boolean;

@@ -3,9 +3,10 @@ import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { post, send, type Forecast, type Job } from "./api";
 import { ArrayCard } from "./array";
-import { clock, duration, instant, memory, relative } from "./format";
+import { clock, duration, durationParse, instant, memory, relative } from "./format";
+import { Move, type Wanted } from "./jobs";
 import { Outputs } from "./output";
-import { Card, Confirm, Instant, Problem, Progress, short, State, useLive, useNow, whyOf } from "./parts";
+import { Card, Confirm, Instant, outcome, Problem, Progress, short, State, useLive, useNow, useTitle, whyOf } from "./parts";
 import { errorText, eventText, plain, type JobEvent, type Said } from "./said";
 import { t, type Sentence } from "./text";
 import { Use } from "./use";
@@ -30,6 +31,11 @@ function Now({ job, now }: { job: Job; now: number }): JSX.Element {
   );
 }
 
+/* To the directory, or to the one that has the file. */
+function FileLink({ path, file = false }: { path: string; file?: boolean }): JSX.Element {
+  return <a href={`#/files/${encodeURIComponent(file ? path.replace(/\/[^/]*$/, "") || "/" : path)}`}>{path}</a>;
+}
+
 function Details({ job }: { job: Job }): JSX.Element {
   const rows: [Sentence, JSX.Element | string | null | undefined][] = [
     ["field.owner", job.owner],
@@ -39,8 +45,10 @@ function Details({ job }: { job: Job }): JSX.Element {
     ["field.hosts", job.exec_host],
     ["field.used", job.used && job.state === "C" ? t("job.used", { cpu: duration(job.used.cput), memory: memory(job.used.memory) }) : null],
     ["field.account", job.account],
-    ["field.workdir", job.workdir],
-    ["field.output", job.output],
+    ["field.workdir", job.workdir && <FileLink path={job.workdir} />],
+    ["field.output", job.output && <FileLink path={job.output} file />],
+    ["field.error", job.error && job.error !== job.output ? <FileLink path={job.error} file /> : null],
+    ["field.depend", job.depend],
     ["field.submitted", job.created ? <Instant at={job.created} /> : null],
     ["field.started", job.started ? <Instant at={job.started} /> : null],
     ["field.ended", job.ended ? <Instant at={job.ended} /> : null],
@@ -124,24 +132,115 @@ function Script({ id }: { id: string }): JSX.Element | null {
   );
 }
 
-export function JobView({ id }: { id: string }): JSX.Element {
-  const about = (job?: string) => !!job && (short(job) === id || short(job).startsWith(`${id.split("[")[0]}[`));
-  const path = `/v1/jobs/${encodeURIComponent(id)}`;
-  const { data: job, error, reload } = useLive<Job>(path, (c) => about(c.job));
-  const { data: past } = useLive<{ events: JobEvent[] }>(`${path}/events`, (c) => about(c.job));
-  const [asked, setAsked] = useState(false);
+/* Another time limit, for a job that runs as well. */
+function Extend({ job, onDo, onNo }: { job: Job; onDo: (w: Wanted) => void; onNo: () => void }): JSX.Element {
+  const [walltime, setWalltime] = useState(clock(job.walltime ?? 0));
+  const wrong = !(durationParse(walltime) > 0);
+  return (
+    <Confirm title={t("extend.title")} text={t("extend.text")} action={t("bulk.alter.do")} onYes={() => wrong || onDo({ action: "alter", body: { resources: [`walltime=${walltime}`] } })} onNo={onNo}>
+      <label>
+        {t("field.walltime")} <input value={walltime} spellcheck={false} aria-invalid={wrong} onInput={(e) => setWalltime(e.currentTarget.value)} />
+      </label>
+      <p class={wrong ? "problem" : "quiet"}>{wrong ? t("invalid.walltime") : t("submit.means", { amount: duration(durationParse(walltime)) })}</p>
+      <div class="actions">
+        {[1800, 3600, 4 * 3600].map((more) => (
+          <button key={more} type="button" onClick={() => setWalltime(clock((durationParse(walltime) || 0) + more))}>
+            {t("extend.more", { span: duration(more) })}
+          </button>
+        ))}
+      </div>
+    </Confirm>
+  );
+}
+
+type Asked = "delete" | "rerun" | "move" | "extend" | null;
+
+/* What can be done with a job in its state. What was done is said, with a way back where there is one. */
+function Actions({ job, id, reload }: { job: Job; id: string; reload: () => void }): JSX.Element {
+  const [asked, setAsked] = useState<Asked>(null);
   const [failure, setFailure] = useState<Error | null>(null);
-  const now = useNow();
-  const act = async (action: string, more: object = {}) => {
-    setAsked(false);
+  const [done, setDone] = useState<{ text: string; back?: Wanted } | null>(null);
+  const act = async ({ action, body }: Wanted, text: string, back?: Wanted) => {
+    setAsked(null);
+    setDone(null);
     try {
-      const r = await post<{ results: { error?: Said }[] }>(`/v1/jobs/${action}`, { ids: [id], ...more });
-      setFailure(r.results[0].error ? new Error(errorText(r.results[0].error)) : null);
+      const r = await post<{ results: { error?: Said }[] }>(`/v1/jobs/${action}`, { ids: [id], ...body });
+      const error = r.results.find((x) => x.error)?.error;
+      setFailure(error ? new Error(errorText(error)) : null);
+      if (!error) setDone({ text, back });
     } catch (e) {
       setFailure(e as Error);
     }
     reload();
   };
+  const hold: Wanted = { action: "hold", body: { holds: "u" } };
+  const release: Wanted = { action: "release", body: { holds: "u" } };
+  const over = job.state === "C",
+    running = "RES".includes(job.state);
+  const button = (label: Sentence, onClick: () => void, style = "") => (
+    <button type="button" class={style} onClick={onClick}>
+      {t(label)}
+    </button>
+  );
+  return (
+    <>
+      <Problem error={failure} />
+      <div class="actions">
+        {job.state === "H" && button("action.release", () => void act(release, t("done.released"), hold))}
+        {!running && !over && job.state !== "H" && button("action.hold", () => void act(hold, t("done.held"), release))}
+        {!over && (
+          <a class="button" href={`#/change/${encodeURIComponent(id)}`}>
+            {t("bulk.alter")}
+          </a>
+        )}
+        {!over && button("action.extend", () => setAsked("extend"))}
+        {!over && !running && button("bulk.move", () => setAsked("move"))}
+        {running && button("bulk.rerun", () => setAsked("rerun"))}
+        <a class="button" href={`#/submit/${encodeURIComponent(id)}`}>
+          {t("action.resubmit")}
+        </a>
+        {!over && button("action.delete", () => setAsked("delete"), "danger")}
+      </div>
+      <p class={done ? "done" : "unseen"} role="status">
+        {done?.text}{" "}
+        {done?.back && button("action.undo", () => void act(done.back!, t("done.undone")), "plain")}
+      </p>
+      {asked === "delete" && <Confirm title={t("confirm.delete.title", { n: 1 })} text={t("confirm.delete.text")} action={t("action.delete")} onYes={() => void act({ action: "delete", body: {} }, t("done.deleted"))} onNo={() => setAsked(null)} />}
+      {asked === "rerun" && <Confirm title={t("bulk.rerun.title", { n: 1 })} text={t("bulk.rerun.text")} action={t("bulk.rerun.do")} onYes={() => void act({ action: "rerun", body: {} }, t("done.rerun"))} onNo={() => setAsked(null)} />}
+      {asked === "move" && <Move n={1} onDo={(w) => void act(w, t("done.moved"), { action: "move", body: { queue: job.queue } })} onNo={() => setAsked(null)} />}
+      {asked === "extend" && <Extend job={job} onDo={(w) => void act(w, t("done.extended"), { action: "alter", body: { resources: [`walltime=${clock(job.walltime ?? 0)}`] } })} onNo={() => setAsked(null)} />}
+    </>
+  );
+}
+
+/* What happened so far, and what it waits for now. */
+function Timeline({ job, events }: { job: Job; events: JobEvent[] }): JSX.Element {
+  const why = job.state !== "C" && job.state !== "R" ? whyOf(job) : "";
+  return (
+    <Card title={t("job.timeline")}>
+      <ol class="timeline">
+        {events.map((e) => (
+          <li key={e.seq}>
+            <Instant at={e.time} /> <span>{eventText(e)}</span>
+          </li>
+        ))}
+        {why && (
+          <li>
+            <span class="quiet">{t("time.now")}</span> <span>{why}</span>
+          </li>
+        )}
+      </ol>
+    </Card>
+  );
+}
+
+export function JobView({ id }: { id: string }): JSX.Element {
+  const about = (job?: string) => !!job && (short(job) === id || short(job).startsWith(`${id.split("[")[0]}[`));
+  const path = `/v1/jobs/${encodeURIComponent(id)}`;
+  const { data: job, error, reload } = useLive<Job>(path, (c) => about(c.job));
+  const { data: past } = useLive<{ events: JobEvent[] }>(`${path}/events`, (c) => about(c.job));
+  const now = useNow();
+  useTitle(job ? `${job.name} ${id}: ${outcome(job).word}` : t("job.title", { id }));
   if (!job)
     return (
       <main id="content" tabIndex={-1}>
@@ -154,40 +253,10 @@ export function JobView({ id }: { id: string }): JSX.Element {
       <h1>
         {job.name} <small>{t("job.title", { id })}</small> <State job={job} />
       </h1>
-      <Problem error={failure} />
-      <div class="actions">
-        {job.state === "H" && (
-          <button type="button" onClick={() => void act("release", { holds: "u" })}>
-            {t("action.release")}
-          </button>
-        )}
-        {"HREC".includes(job.state) || (
-          <button type="button" onClick={() => void act("hold", { holds: "u" })}>
-            {t("action.hold")}
-          </button>
-        )}
-        {job.state === "C" ? (
-          <a class="button" href={`#/submit/${encodeURIComponent(id)}`}>
-            {t("action.resubmit")}
-          </a>
-        ) : (
-          <button type="button" class="danger" onClick={() => setAsked(true)}>
-            {t("action.delete")}
-          </button>
-        )}
-      </div>
-      {asked && <Confirm title={t("confirm.delete.title", { n: 1 })} text={t("confirm.delete.text")} action={t("action.delete")} onYes={() => void act("delete")} onNo={() => setAsked(false)} />}
+      {!job.past && <Actions job={job} id={id} reload={reload} />}
       <div class="cards">
         <Now job={job} now={now} />
-        <Card title={t("job.timeline")}>
-          <ol class="timeline">
-            {(past?.events ?? []).map((e) => (
-              <li key={e.seq}>
-                <Instant at={e.time} /> <span>{eventText(e)}</span>
-              </li>
-            ))}
-          </ol>
-        </Card>
+        <Timeline job={job} events={past?.events ?? []} />
         {job.array_counts && !job.past ? <ArrayCard job={job} /> : <Outputs job={job} />}
         <Use job={job} now={now} />
         <Details job={job} />

@@ -104,13 +104,13 @@ function Elements({ id, columns }: { id: string; columns: number }): JSX.Element
   );
 }
 
-interface Wanted {
+export interface Wanted {
   action: string;
   body: object;
 }
 
-/* To which queue the selected jobs go. */
-function Move({ n, onDo, onNo }: { n: number; onDo: (w: Wanted) => void; onNo: () => void }): JSX.Element {
+/* To which queue jobs go. */
+export function Move({ n, onDo, onNo }: { n: number; onDo: (w: Wanted) => void; onNo: () => void }): JSX.Element {
   const { data } = useLive<{ queues: { name: string }[] }>("/v1/queues", () => false);
   const [queue, setQueue] = useState("");
   return (

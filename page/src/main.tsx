@@ -2,7 +2,7 @@
 import "./style.css";
 import { render, type JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { AgainView } from "./again";
+import { AgainView, ChangeView } from "./again";
 import { get, post, sessionToken, signIn, signOut } from "./api";
 import { AdminView } from "./admin";
 import { FilesView } from "./files";
@@ -74,6 +74,7 @@ function View({ hash, user }: { hash: string; user: User }): JSX.Element {
   if (view === "usage") return <UsageView user={user.user} />;
   if (view === "kiosk") return <KioskView />;
   if (view === "plan") return <PlanView />;
+  if (view === "change" && name) return <ChangeView key={name} id={name} />;
   if (view === "submit") return name ? <AgainView key={name} from={name} /> : <SubmitView />;
   return <OverviewView />;
 }

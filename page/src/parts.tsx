@@ -242,3 +242,13 @@ export async function save(answer: Promise<Response>, name: string): Promise<voi
   a.click();
   setTimeout(() => URL.revokeObjectURL(at), 60000);
 }
+
+/* The title of the browser's tab while a view is shown. */
+export function useTitle(text: string): void {
+  useEffect(() => {
+    document.title = text ? `${text} · ${t("app.name")}` : t("app.name");
+    return () => {
+      document.title = t("app.name");
+    };
+  }, [text]);
+}
