@@ -11,6 +11,7 @@ export interface Change {
   job?: string;
   type: string;
   state?: string;
+  owner?: string;
   gap?: boolean;
 }
 

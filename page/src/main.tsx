@@ -12,7 +12,9 @@ import { JobsView } from "./jobs";
 import { KioskView } from "./kiosk";
 import { follow, isConnected, unfollow } from "./live";
 import { NodesView } from "./nodes";
+import { useNotifications } from "./notify";
 import { OverviewView } from "./overview";
+import { PaletteButton } from "./palette";
 import { PlanView } from "./plan";
 import { SignIn } from "./signin";
 import { SubmitView } from "./submit";
@@ -140,6 +142,8 @@ function Frame({ user, onLanguage }: { user: User; onLanguage: () => void }): JS
   const hash = useHash();
   const [failure, setFailure] = useState<Error | null>(null);
   const here = [...VIEWS, ...ADMIN].findLast(([to]) => hash.startsWith(to))?.[0] ?? "#/";
+  const views = [...VIEWS, ...(user.role === "user" ? [] : ADMIN)];
+  useNotifications(user.user);
   useEffect(() => {
     void follow();
     return unfollow;
@@ -154,14 +158,14 @@ function Frame({ user, onLanguage }: { user: User; onLanguage: () => void }): JS
           <img src="/icon.svg" alt="" width="26" height="26" /> {t("app.name")}
         </a>
         <nav aria-label={t("nav.main")}>
-          {[...VIEWS, ...(user.role === "user" ? [] : ADMIN)].map(([to, label]) => (
+          {views.map(([to, label]) => (
             <a key={to} href={to} aria-current={to === here ? "page" : undefined}>
               {t(label)}
             </a>
           ))}
         </nav>
         <span class="user">
-          <Clusters onError={setFailure} />{" "}
+          <PaletteButton views={views.map(([to, label]) => [to, t(label)])} /> <Clusters onError={setFailure} />{" "}
           <select aria-label={t("nav.language")} value={language()} onChange={(e) => (languageSet(e.currentTarget.value), onLanguage())}>
             {Object.entries(LANGUAGES).map(([code, name]) => (
               <option key={code} value={code} lang={code}>

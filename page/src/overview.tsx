@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import type { Job, Overview } from "./api";
 import { clockSet, instant, number } from "./format";
+import { NotifyToggle } from "./notify";
 import { Card, Instant, JobName, Meter, Problem, Progress, Relative, State, Table, useLive, useNow, whyOf, type Column } from "./parts";
 import { plain } from "./said";
 import { t } from "./text";
@@ -138,9 +139,12 @@ export function OverviewView(): JSX.Element {
             <Card
               title={t("overview.own")}
               aside={
-                <a class="button primary" href="#/submit">
-                  {t("nav.submit")}
-                </a>
+                <span class="row-actions">
+                  <NotifyToggle />
+                  <a class="button primary" href="#/submit">
+                    {t("nav.submit")}
+                  </a>
+                </span>
               }
             >
               <Own jobs={data.own_jobs} now={now} />

@@ -23,7 +23,18 @@ async function ask(word) {
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
 const context = await browser.newContext({ viewport: { width: 1280, height: 850 }, colorScheme: "light", ignoreHTTPSErrors: true });
 context.setDefaultTimeout(Number(process.env.PATIENCE ?? 120000));
+await context.grantPermissions(["notifications"]);
 const page = await context.newPage();
+/* Notifications that the page made. */
+await page.addInitScript(() => {
+  window.notes = [];
+  window.Notification = class extends Notification {
+    constructor(title, more) {
+      super(title, more);
+      window.notes.push(title);
+    }
+  };
+});
 /* What moves on the page without having been touched. */
 await page.addInitScript(() => {
   window.shifts = [];
@@ -125,7 +136,19 @@ async function firstJob() {
 
 /* How jobs ended, in the same words at the top of their view and in lists. */
 async function ended() {
+  await go("#/", /./);
+  await page.getByRole("button", { name: "Notify me when they end" }).click();
+  await page.getByRole("button", { name: "Notifications are on" }).waitFor();
   const [failed, gone] = JSON.parse(await ask("ended"));
+  await page.waitForFunction((id) => window.notes.includes(`broken ${id}: failed (9)`), failed);
+  ok("the end of one's own job is notified", true);
+  await page.keyboard.press("Control+k");
+  await accessible("palette");
+  await page.getByRole("option", { name: /broken/ }).waitFor();
+  await page.keyboard.type("brok");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { level: 1, name: /^broken/ }).waitFor();
+  ok("Ctrl+K finds a job by its name", true);
   await go(`#/jobs/${failed}`, /^broken/);
   await page.getByRole("heading", { level: 1 }).getByText("failed (9)").waitFor();
   await page.getByRole("log", { name: "Errors" }).getByText("the reason").waitFor();
