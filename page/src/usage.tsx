@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, Refused } from "./api";
 import { Chart, type Series } from "./chart";
 import { decimal, duration, number, serverNow } from "./format";
+import { OverTime } from "./overtime";
 import { Card, Meter, Problem, Table, type Column } from "./parts";
 import { t, type Sentence } from "./text";
 
@@ -133,6 +134,9 @@ export function UsageView({ user }: { user: string }): JSX.Element {
       <div class="cards">
         <Card title={t("usage.days")} class="wide">
           <Days user={mine ? user : ""} days={days} />
+        </Card>
+        <Card title={t("overtime.title")} class="wide">
+          <OverTime days={days} />
         </Card>
         <Card title={t("usage.quota")}>
           <Problem error={quota.error} />

@@ -262,7 +262,8 @@ async function past() {
   ok("byte for byte the same submission", made !== old && (await submission(made)) === (await submission(old)), `${await submission(made)} ${await submission(old)}`);
   await go("#/usage", "Usage");
   await page.getByText(/CPU hours allocated/).waitFor();
-  await page.locator(".chart canvas").waitFor();
+  await page.locator(".chart canvas").nth(2).waitFor();
+  ok("the cluster over time: CPUs in use, waiting jobs, and the wait in each queue", (await page.getByRole("row", { name: /^batch 2 / }).count()) === 1);
   await page.getByText("You have no quota").waitFor();
   await accessible("usage");
 }
