@@ -1,21 +1,14 @@
 /*
- * log.c - `shunt log` and `shunt output`: show what happened to a job, its output
- * so far, and the server's log.
+ * log.c - `shunt log`: shows what happened to a job, a node or a queue, and the server's log.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/logline.h"
 #include "base/timetext.h"
 #include "cmd/lib/commands.h"
-#include "cmd/lib/screen.h"
 #include "cmd/lib/show.h"
-
-#define TAIL_MOST 1000000
-#define TAIL_ROOM ((size_t)1 << 16)
 
 struct log_arguments {
 	bool json, follow, server;
@@ -43,24 +36,6 @@ static const char *const log_examples[] = {"shunt log -f 12",
 					   "shunt log --server --level warning",
 					   "Show what went wrong in the server.",
 					   NULL};
-
-struct output_arguments {
-	bool follow, error;
-	int64_t tail; /* lines; -1: all */
-};
-
-static const struct option output_options[] = {
-	OPTION_ROW(FLAG, 'f', "follow", offsetof(struct output_arguments, follow), NULL,
-		   "continue until the job has ended; wait for it if it has not started"),
-	OPTION_ROW(FLAG, 'e', "error", offsetof(struct output_arguments, error), NULL,
-		   "standard error instead of standard output"),
-	OPTION_ROW(NUMBER, 'n', "tail", offsetof(struct output_arguments, tail), "N",
-		   "only the last N lines written so far; with --follow also those that come after them",
-		   .max = TAIL_MOST),
-	{0},
-};
-static const char *const output_examples[] = {"shunt output -f 12", "What job 12 prints, as it prints it.",
-					      "shunt output -n 20 12", "The last 20 lines.", NULL};
 
 static void event_print(const json_t *event)
 {
@@ -265,123 +240,6 @@ static int log_run(const struct command *c, const void *arguments, const struct 
 	return code;
 }
 
-struct output {
-	bool raw;
-	int64_t tail;	    /* lines to keep until the end; -1: print as it arrives */
-	struct strbuf kept; /* the last lines, and perhaps some before them */
-	size_t room;	    /* size at which `kept` is trimmed */
-	int64_t n;	    /* bytes received */
-	int rc;		    /* result of writing */
-};
-
-/* Returns where the last `lines` lines begin. The last line may lack a newline. */
-static size_t tail_begin(const char *text, size_t n, int64_t lines)
-{
-	size_t at = n;
-
-	if (lines == 0)
-		return n;
-	while (at > 0 && !(text[at - 1] == '\n' && at < n && --lines == 0))
-		at--;
-	return at;
-}
-
-static void tail_cut(struct output *o)
-{
-	size_t begin = tail_begin(strbuf_text(&o->kept), o->kept.n, o->tail);
-
-	o->kept.n -= begin;
-	if (begin)
-		memmove(o->kept.text, o->kept.text + begin, o->kept.n);
-	o->room = 2 * o->kept.n + TAIL_ROOM;
-}
-
-static int output_print(struct output *o, const char *data, size_t n)
-{
-	if (o->raw)
-		o->rc = screen_raw(stdout, data, n);
-	else if (fwrite(data, 1, n, stdout) != n || fflush(stdout) != 0)
-		o->rc = -errno;
-	return o->rc;
-}
-
-static int output_piece(void *context, const char *data, size_t n)
-{
-	struct output *o = context;
-
-	o->n += (int64_t)n;
-	if (o->tail < 0)
-		return output_print(o, data, n);
-	strbuf_add(&o->kept, data, n);
-	if (o->kept.n > o->room)
-		tail_cut(o);
-	return 0;
-}
-
-/* Returns true if output is written unchanged: not if another user's job would write to this
- * terminal. */
-static bool output_raw(struct client *client, const char *id)
-{
-	struct strbuf path = {0};
-	struct reply job = {0};
-	struct err err;
-
-	if (!isatty(STDOUT_FILENO))
-		return true;
-	show_job_path(&path, id, "");
-	int rc = client_ask(client, "GET", path.text, NULL, 0, &job, &err);
-	bool own = rc == 0 && strcmp(object_text(job.json, "owner"), user_name()) == 0;
-	reply_fini(&job);
-	strbuf_fini(&path);
-	return own;
-}
-
-/* Reads output from byte `from`. With `follow` it waits for a job that has not started. */
-static int output_read(struct client *client, const char *id, const struct output_arguments *a, bool follow,
-		       struct output *o, struct err *err)
-{
-	struct strbuf path = {0};
-	char from[24];
-	int rc;
-
-	show_job_path(&path, id, "/output");
-	query_add(&path, "stream", a->error ? "err" : "out");
-	query_add(&path, "follow", follow ? "1" : "0");
-	snprintf(from, sizeof from, "%lld", (long long)o->n);
-	query_add(&path, "from", from);
-	while ((rc = client_read(client, path.text, NULL, output_piece, o, err)) < 0 && a->follow &&
-	       strcmp(client_code(client), "bad_state") == 0)
-		sleep(1);
-	strbuf_fini(&path);
-	return rc;
-}
-
-static int output_run(const struct command *c, const void *arguments, const struct operands *operands)
-{
-	const struct output_arguments *a = arguments;
-	struct client *client;
-	struct err err;
-	int code = EXIT_OK;
-
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	struct output o = {.raw = output_raw(client, operands->v[0]), .tail = a->tail, .room = TAIL_ROOM};
-	int rc = output_read(client, operands->v[0], a, a->follow && a->tail < 0, &o, &err);
-	if (rc == 0 && o.tail >= 0) {
-		tail_cut(&o);
-		o.tail = -1;
-		if (output_print(&o, strbuf_text(&o.kept), o.kept.n) == 0 && a->follow)
-			rc = output_read(client, operands->v[0], a, true, &o, &err);
-	}
-	if (o.rc < 0)
-		code = command_fail(c, "standard output: %s", strerror(-o.rc));
-	else if (rc < 0)
-		code = command_fail(c, "%s", err.text);
-	client_close(client);
-	strbuf_fini(&o.kept);
-	return code;
-}
-
 const struct command command_log = {
 	.name = "log",
 	.operands = "[JOB]",
@@ -391,19 +249,4 @@ const struct command command_log = {
 	.options = log_options,
 	.size = sizeof(struct log_arguments),
 	.run = log_run,
-};
-
-const struct command command_output = {
-	.name = "output",
-	.operands = "JOB",
-	.operands_min = 1,
-	.operands_max = 1,
-	.about = "Print what a job has printed so far.",
-	.details =
-		"The output of your own jobs is printed byte by byte. On a terminal, control characters in the output of other "
-		"users' jobs are escaped (\\u001b).",
-	.examples = output_examples,
-	.options = output_options,
-	.size = sizeof(struct output_arguments),
-	.run = output_run,
 };
