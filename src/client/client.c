@@ -130,6 +130,11 @@ const char *client_absent(const struct client *c)
 	return c->name;
 }
 
+int client_connections(const struct client *c)
+{
+	return c->connections;
+}
+
 void reply_fini(struct reply *r)
 {
 	strbuf_fini(&r->body);
@@ -255,6 +260,7 @@ static int client_connect(struct client *c, struct err *err)
 {
 	int rc;
 
+	c->connections++;
 	if (c->route)
 		return route_connect(c, err);
 

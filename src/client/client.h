@@ -53,6 +53,8 @@ const char *client_standby(const struct client *c);
 /* Returns the name of the absent server after an answer was given without it; else NULL.
  * Borrowed. */
 const char *client_absent(const struct client *c);
+/* Returns how many connections have been made: more than before a request if the last was lost. */
+int client_connections(const struct client *c);
 void client_close(struct client *c);
 /* Sets how long to wait for an absent server, instead of SHUNT_WAIT. */
 void client_patience(struct client *c, int seconds);

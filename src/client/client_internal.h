@@ -64,6 +64,7 @@ struct client {
 	char *user;	   /* user on whose behalf a site sends requests; or NULL */
 	char *standby;	   /* address of this machine's server if that stands by; or NULL */
 	int fd;		   /* -1: not connected */
+	int connections;   /* number of connections made */
 	bool used;	   /* this connection has carried a request before */
 	int timeout;	   /* seconds */
 	bool waits_anyway; /* the user chose `wait` */

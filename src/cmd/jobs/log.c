@@ -1,11 +1,14 @@
 /*
  * log.c - `shunt log`: shows what happened to a job, a node or a queue, and the server's log.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/logline.h"
+#include "base/mem.h"
 #include "base/timetext.h"
 #include "cmd/lib/commands.h"
 #include "cmd/lib/show.h"
@@ -45,29 +48,104 @@ static void event_print(const json_t *event)
 	printf("%s  %-10s  %s\n", instant_format(object_number(event, "time", 0), when, sizeof when), type, text);
 }
 
-/* The stream of events: "data: {...}" lines, filtered for one job. */
+/* What is shown: the past, and then the stream of events, "data: {...}" lines filtered for one
+ * thing. */
 struct follow {
-	struct strbuf text;
-	const char *kind, *id; /* "job", "node" or "queue"; a job's full id */
-	bool json, ended;
-	int64_t last; /* number of the last event printed */
+	const struct command *c;
+	const struct log_arguments *a;
+	const char *kind; /* "job", "node" or "queue" */
+	struct strbuf thing, path; /* path of the job, and of the events; the same for others */
+	char *id;	  /* a job's full id */
+	struct strbuf text; /* unread part of the stream */
+	int64_t last;	    /* number of the last event printed; -1: none */
+	bool ended, said;
+	int code; /* exit code */
 };
+
+static void event_show(struct follow *f, const json_t *event)
+{
+	f->last = object_number(event, "seq", f->last);
+	if (!f->a->json) {
+		event_print(event);
+	} else if (f->a->follow) {
+		json_dumpf(event, stdout, JSON_COMPACT);
+		putchar('\n');
+	}
+}
+
+/* Reads the events after the last one, page by page, into one list. Returns NULL after an error
+ * message. */
+static json_t *events_get(struct follow *f, struct client *client)
+{
+	json_t *all = json_array();
+	struct strbuf path = {0};
+	struct reply page;
+	int64_t after = f->last;
+
+	do {
+		strbuf_clear(&path);
+		strbuf_puts(&path, f->path.text);
+		if (after >= 0)
+			strbuf_printf(&path, "?after=%" PRId64, after);
+		if (!show_get(f->c, client, path.text, &page, &f->code)) {
+			json_decref(all);
+			all = NULL;
+			break;
+		}
+		json_array_extend(all, json_object_get(page.json, "events"));
+		after = object_number(page.json, "next", -1);
+		reply_fini(&page);
+	} while (after >= 0);
+	strbuf_fini(&path);
+	return all;
+}
+
+/* Prints the events since the last one; `thing` is the job, node or queue as it was before. */
+static bool past_print(struct follow *f, struct client *client, const json_t *thing)
+{
+	json_t *events = events_get(f, client);
+	const json_t *event;
+	size_t i;
+
+	if (!events)
+		return false;
+	f->ended = strcmp(f->kind, "job") == 0 && *object_text(thing, "state") == 'C';
+	if (f->a->json && !f->a->follow)
+		show_json(events);
+	json_array_foreach(events, i, event)
+		event_show(f, event);
+	fflush(stdout);
+	json_decref(events);
+	return true;
+}
+
+/* Prints what the stream has left out, over a second connection. */
+static void gap_fill(struct follow *f)
+{
+	struct client *client;
+	struct reply thing;
+
+	f->code = EXIT_FAILED;
+	if (!show_open(f->c, &client))
+		return;
+	if (show_get(f->c, client, f->thing.text, &thing, &f->code)) {
+		f->code = past_print(f, client, thing.json) ? EXIT_OK : f->code;
+		reply_fini(&thing);
+	}
+	client_close(client);
+}
 
 static void event_take(struct follow *f, const char *data)
 {
 	json_t *event = json_loads(data, 0, NULL);
-	int64_t seq = object_number(event, "seq", 0);
+	int64_t seq = object_number(event, "seq", -1);
 
 	/* The history began with the submission, whose event number it does not have. */
 	bool known = seq <= f->last || strcmp(object_text(event, "type"), "submit") == 0;
-	if (event && strcmp(object_text(event, f->kind), f->id) == 0 && !known) {
-		f->last = seq;
-		if (f->json) {
-			json_dumpf(event, stdout, JSON_COMPACT);
-			putchar('\n');
-		} else {
-			event_print(event);
-		}
+	if (event && seq < 0) {
+		gap_fill(f);
+	} else if (event && strcmp(object_text(event, f->kind), f->id) == 0 && !known) {
+		event_show(f, event);
 		fflush(stdout);
 		f->ended = strcmp(f->kind, "job") == 0 && *object_text(event, "state") == 'C';
 	}
@@ -80,7 +158,7 @@ static int follow_piece(void *context, const char *data, size_t n)
 	char *line, *end;
 
 	strbuf_add(&f->text, data, n);
-	for (line = f->text.text; line && !f->ended && (end = strchr(line, '\n')); line = end + 1) {
+	for (line = f->text.text; line && !f->ended && !f->code && (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
 		if (strncmp(line, "data:", 5) == 0)
 			event_take(f, line + 5);
@@ -89,112 +167,57 @@ static int follow_piece(void *context, const char *data, size_t n)
 		f->text.n = strlen(line);
 		memmove(f->text.text, line, f->text.n + 1);
 	}
-	return f->ended ? -1 : 0;
+	return f->ended || f->code ? -1 : 0;
 }
 
-static int follow(const struct command *c, struct client *client, struct follow *f)
+/* Follows the stream of events, also over restarts of the server. A server that was restarted has
+ * no events from before: its stream begins with a gap. */
+static void follow(struct follow *f, struct client *client)
 {
+	struct reply thing;
 	char path[64];
 	struct err err;
 
-	snprintf(path, sizeof path, "/v1/events?after=%" PRId64, f->last);
-	int rc = client_read(client, path, "text/event-stream", follow_piece, f, &err);
-	strbuf_fini(&f->text);
-	return rc < 0 && !f->ended ? command_fail(c, "%s", err.text) : EXIT_OK;
-}
-
-/* Prints the past events. */
-static void events_print(const json_t *list, const struct log_arguments *a, struct follow *f)
-{
-	const json_t *event;
-	size_t i;
-
-	if (a->json && !a->follow)
-		show_json(list);
-	json_array_foreach(list, i, event)
-	{
-		f->last = object_number(event, "seq", f->last);
-		if (!a->json) {
-			event_print(event);
-		} else if (a->follow) {
-			json_dumpf(event, stdout, JSON_COMPACT);
-			putchar('\n');
+	for (;;) {
+		snprintf(path, sizeof path, "/v1/events?after=%" PRId64, f->last < 0 ? 0 : f->last);
+		strbuf_clear(&f->text);
+		int rc = client_read(client, path, "text/event-stream", follow_piece, f, &err);
+		if (f->ended || f->code)
+			return;
+		if (rc < 0 && rc != -ECONNRESET) {
+			f->code = command_fail(f->c, "%s", err.text);
+			return;
 		}
+		if (!show_resume(f->c, client, f->thing.text, rc, &f->said, &thing, &f->code))
+			return;
+		reply_fini(&thing);
+		sleep(1);
 	}
-	fflush(stdout);
 }
 
-/* Reads all events, page by page, into the first page's list. */
-static bool events_get(const struct command *c, struct client *client, const char *path, struct reply *ret, int *code)
+/* Shows the events of a job, a node or a queue. */
+static int log_thing(const struct command *c, struct client *client, const char *kind, const char *name,
+		     const struct log_arguments *a)
 {
-	struct strbuf more = {0};
-	struct reply page;
-	json_t *next;
-	bool ok = show_get(c, client, path, ret, code);
+	struct follow f = {.c = c, .a = a, .kind = kind, .last = -1};
+	bool job = strcmp(kind, "job") == 0;
+	struct reply thing = {0};
 
-	for (next = ok ? json_object_get(ret->json, "next") : NULL; ok && next;
-	     next = json_object_get(ret->json, "next")) {
-		strbuf_clear(&more);
-		strbuf_printf(&more, "%s?after=%lld", path, (long long)json_integer_value(next));
-		ok = show_get(c, client, more.text, &page, code);
-		if (!ok)
-			break;
-		json_array_extend(json_object_get(ret->json, "events"), json_object_get(page.json, "events"));
-		json_object_del(ret->json, "next");
-		if (json_object_get(page.json, "next"))
-			json_object_set(ret->json, "next", json_object_get(page.json, "next"));
-		reply_fini(&page);
+	strbuf_printf(&f.path, "/v1/%ss/", kind);
+	url_quote(name, &f.path);
+	strbuf_printf(&f.thing, job ? "%s" : "%s/events", f.path.text);
+	strbuf_puts(&f.path, "/events");
+	if (!job || show_get(c, client, f.thing.text, &thing, &f.code)) {
+		f.id = mem_strdup(job ? object_text(thing.json, "id") : name);
+		if (past_print(&f, client, thing.json) && a->follow && !f.ended)
+			follow(&f, client);
 	}
-	if (!ok && next)
-		reply_fini(ret);
-	strbuf_fini(&more);
-	return ok;
-}
-
-/* Shows the events of a node or a queue. */
-static int log_thing(const struct command *c, struct client *client, const struct log_arguments *a)
-{
-	const char *name = a->node ? a->node : a->queue;
-	struct follow f = {.kind = a->node ? "node" : "queue", .id = name, .json = a->json};
-	struct strbuf path = {0};
-	struct reply events;
-	int code = EXIT_OK;
-
-	strbuf_printf(&path, "/v1/%ss/", f.kind);
-	url_quote(name, &path);
-	strbuf_puts(&path, "/events");
-	if (events_get(c, client, path.text, &events, &code)) {
-		events_print(json_object_get(events.json, "events"), a, &f);
-		reply_fini(&events);
-		if (a->follow)
-			code = follow(c, client, &f);
-	}
-	strbuf_fini(&path);
-	return code;
-}
-
-static int log_print(const struct command *c, struct client *client, const char *id, const struct log_arguments *a)
-{
-	struct strbuf path = {0};
-	struct reply job, events;
-	int code = EXIT_OK;
-
-	show_job_path(&path, id, "");
-	if (!show_get(c, client, path.text, &job, &code))
-		goto out;
-	strbuf_puts(&path, "/events");
-	if (!events_get(c, client, path.text, &events, &code))
-		goto out_job;
-	struct follow f = {.kind = "job", .id = object_text(job.json, "id"), .json = a->json};
-	events_print(json_object_get(events.json, "events"), a, &f);
-	if (a->follow && *object_text(job.json, "state") != 'C')
-		code = follow(c, client, &f);
-	reply_fini(&events);
-out_job:
-	reply_fini(&job);
-out:
-	strbuf_fini(&path);
-	return code;
+	reply_fini(&thing);
+	free(f.id);
+	strbuf_fini(&f.thing);
+	strbuf_fini(&f.path);
+	strbuf_fini(&f.text);
+	return f.code;
 }
 
 static int log_server(const struct command *c, struct client *client, const struct log_arguments *a)
@@ -234,8 +257,9 @@ static int log_run(const struct command *c, const void *arguments, const struct 
 	if (!show_open(c, &client))
 		return EXIT_FAILED;
 	int code = a->server	 ? log_server(c, client, a)
-		   : operands->n ? log_print(c, client, operands->v[0], a)
-				 : log_thing(c, client, a);
+		   : operands->n ? log_thing(c, client, "job", operands->v[0], a)
+		   : a->node	 ? log_thing(c, client, "node", a->node, a)
+				 : log_thing(c, client, "queue", a->queue, a);
 	client_close(client);
 	return code;
 }

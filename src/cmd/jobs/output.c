@@ -101,7 +101,7 @@ static bool output_raw(struct client *client, const char *id)
 	return own;
 }
 
-/* Reads output from byte `from`. With `follow` it waits for a job that has not started. */
+/* Reads output from byte `o->n` on. With `follow` it waits for a job that has not started. */
 static int output_read(struct client *client, const char *id, const struct output_arguments *a, bool follow,
 		       struct output *o, struct err *err)
 {
@@ -121,6 +121,35 @@ static int output_read(struct client *client, const char *id, const struct outpu
 	return rc;
 }
 
+/* Follows output until the job has ended, also over restarts of the server. Returns the exit
+ * code. */
+static int output_follow(const struct command *c, struct client *client, const char *id,
+			 const struct output_arguments *a, struct output *o)
+{
+	struct strbuf path = {0};
+	struct reply job;
+	struct err err;
+	bool said = false, ended = false;
+	int code = EXIT_OK;
+
+	show_job_path(&path, id, "");
+	while (!ended && code == EXIT_OK) {
+		int rc = output_read(client, id, a, true, o, &err);
+		if (o->rc < 0)
+			break;
+		if (rc < 0 && rc != -ECONNRESET) {
+			code = command_fail(c, "%s", err.text);
+		} else if (show_resume(c, client, path.text, rc, &said, &job, &code)) {
+			ended = *object_text(job.json, "state") == 'C' && rc == 0;
+			reply_fini(&job);
+			if (!ended)
+				sleep(1);
+		}
+	}
+	strbuf_fini(&path);
+	return code;
+}
+
 static int output_run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct output_arguments *a = arguments;
@@ -131,17 +160,18 @@ static int output_run(const struct command *c, const void *arguments, const stru
 	if (!show_open(c, &client))
 		return EXIT_FAILED;
 	struct output o = {.raw = output_raw(client, operands->v[0]), .tail = a->tail, .room = TAIL_ROOM};
-	int rc = output_read(client, operands->v[0], a, a->follow && a->tail < 0, &o, &err);
-	if (rc == 0 && o.tail >= 0) {
+	if (a->tail >= 0 || !a->follow) {
+		if (output_read(client, operands->v[0], a, false, &o, &err) < 0)
+			code = o.rc < 0 ? EXIT_OK : command_fail(c, "%s", err.text);
 		tail_cut(&o);
 		o.tail = -1;
-		if (output_print(&o, strbuf_text(&o.kept), o.kept.n) == 0 && a->follow)
-			rc = output_read(client, operands->v[0], a, true, &o, &err);
+		if (code == EXIT_OK && o.rc == 0)
+			output_print(&o, strbuf_text(&o.kept), o.kept.n);
 	}
+	if (a->follow && code == EXIT_OK && o.rc == 0)
+		code = output_follow(c, client, operands->v[0], a, &o);
 	if (o.rc < 0)
 		code = command_fail(c, "standard output: %s", strerror(-o.rc));
-	else if (rc < 0)
-		code = command_fail(c, "%s", err.text);
 	client_close(client);
 	strbuf_fini(&o.kept);
 	return code;

@@ -87,6 +87,28 @@ bool show_get(const struct command *c, struct client *client, const char *path, 
 	return show_answered(c, client, rc, &err, ret, ret_code);
 }
 
+bool show_resume(const struct command *c, struct client *client, const char *path, int rc, bool *said,
+		 struct reply *ret, int *ret_code)
+{
+	int before = client_connections(client);
+	bool absent = true;
+
+	while (absent) {
+		if (!show_get(c, client, path, ret, ret_code))
+			return false;
+		absent = client_absent(client) != NULL;
+		if (absent) {
+			reply_fini(ret);
+			sleep(1);
+		}
+	}
+	if (!*said && (rc < 0 || client_connections(client) != before)) {
+		command_warn(c, "the connection to the server was lost; continuing where it was");
+		*said = true;
+	}
+	return true;
+}
+
 bool show_post(const struct command *c, struct client *client, const char *path, const json_t *body, struct reply *ret,
 	       int *ret_code)
 {

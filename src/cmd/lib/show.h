@@ -32,6 +32,11 @@ extern const struct option show_options[];
 /* GET or POST. Return false after printing an error; *ret_code is the exit code. The caller frees
  * with reply_fini(). */
 bool show_get(const struct command *c, struct client *client, const char *path, struct reply *ret, int *ret_code);
+/* Asks for `path` after a stream ended with `rc`, until the server itself answers, not a spool in
+ * its absence: the stream can then be read from where it was. Reports a lost connection once
+ * (*said). Otherwise the same as show_get(). */
+bool show_resume(const struct command *c, struct client *client, const char *path, int rc, bool *said,
+		 struct reply *ret, int *ret_code);
 bool show_post(const struct command *c, struct client *client, const char *path, const json_t *body, struct reply *ret,
 	       int *ret_code);
 /* Checks the result of a request. Returns true for 0; else prints the error and sets its exit
