@@ -262,7 +262,7 @@ static int64_t in_time(const struct outlook *o, const json_t *row, int64_t start
 static bool row_place(struct outlook *o, json_t *row)
 {
 	struct demand d = demand_of(o, row);
-	int64_t ready = ready_at(o, row), at, first = TIME_NEVER;
+	int64_t ready = ready_at(o, row), at, first = TIME_NEVER, last = 0;
 	bool moved = false;
 	struct pool *p;
 
@@ -275,11 +275,12 @@ static bool row_place(struct outlook *o, json_t *row)
 		}
 		steps_use(&p->used, at, at + d.walltime, amount_in(p, &d));
 		first = first < at ? first : at;
+		last = last > at ? last : at;
 		if (++o->placed > GAPS_MOST && p->from < at)
 			p->from = at;
 	}
 	json_object_set_new(row, "expected_start", first == TIME_NEVER ? json_null() : json_integer(first));
-	json_object_set_new(row, "expected_end", first == TIME_NEVER ? json_null() : json_integer(first + d.walltime));
+	json_object_set_new(row, "expected_end", first == TIME_NEVER ? json_null() : json_integer(last + d.walltime));
 	return moved;
 }
 

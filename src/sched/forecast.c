@@ -21,6 +21,10 @@ struct forecast {
 	int64_t now;
 	bool begun;   /* the cycle of the present instant has run */
 	bool goes_on; /* the cycle ended early and must be continued */
+	/* for forecast_whatif() */
+	uint32_t copy, ncopies; /* jobs that forecast_copies() added */
+	struct whatif answer;
+	uint32_t told_of, guaranteed; /* jobs whose start is known, and of them guaranteed */
 };
 
 static void cluster_copy(struct forecast *f, const struct cluster *from, struct scratch *scratch)
@@ -214,6 +218,26 @@ void forecast_submit(struct forecast *f, uint32_t job, int64_t now, bool held)
 		sched_hold(f->s, job, now);
 }
 
+uint32_t forecast_copies(struct forecast *f, uint32_t job, uint32_t n, const struct limit_party *party, int64_t most)
+{
+	uint32_t class = cluster_job(&f->c, job)->limits;
+
+	if (f->s->limits && n > 1) {
+		limits_set(f->s->limits, LIMIT_ARRAY, party->array, most ? most : -1);
+		class = limits_class(f->s->limits, party);
+	}
+	f->copy = f->c.njobs;
+	f->ncopies = n;
+	for (uint32_t i = 0; i < n; i++) {
+		struct job *x = cluster_add_job(&f->c);
+		uint32_t id = x->id;
+		*x = *cluster_job(&f->c, job);
+		x->id = id;
+		x->limits = class;
+	}
+	return f->copy;
+}
+
 /* Releases a held job that nothing blocks any more. */
 static bool gate_opened(struct forecast *f, uint32_t job)
 {
@@ -405,30 +429,38 @@ void forecast_rest(struct forecast *f, forecast_told told, void *context)
 	vec_free(&rest);
 }
 
-/* The one job of a what-if question. */
+/* The job of a what-if question, or the elements of its array. */
 struct asked {
-	struct whatif *ret;
+	struct forecast *f;
 	int32_t *nodes;
-	uint32_t job;
+	uint32_t job, n;
 };
 
 static bool asked_one(void *context, const struct foreseen *x)
 {
 	struct asked *a = context;
+	struct forecast *f = a->f;
 
-	if (x->job != a->job)
+	if (x->job < a->job || x->job - a->job >= a->n)
 		return true;
-	a->ret->start = x->start;
-	a->ret->guaranteed |= x->guaranteed;
-	memcpy(a->nodes, x->nodes, x->nnodes * sizeof *x->nodes);
-	return false;
+	if (f->told_of++ == 0) {
+		f->answer.start = x->start;
+		memcpy(a->nodes, x->nodes, x->nnodes * sizeof *x->nodes);
+	}
+	f->answer.last = x->start;
+	f->guaranteed += x->guaranteed;
+	return f->told_of < a->n;
 }
 
 void forecast_whatif(struct forecast *f, uint32_t job, size_t cycles, struct whatif *ret, int32_t *nodes)
 {
-	struct asked a = {ret, nodes, job};
+	struct asked a = {f, nodes, job, f->ncopies && job == f->copy ? f->ncopies : 1};
+	bool over = forecast_run(f, cycles, asked_one, &a), all = f->told_of == a.n;
 
-	*ret = (struct whatif){.start = TIME_NEVER};
-	ret->open = !forecast_run(f, cycles, asked_one, &a) && ret->start == TIME_NEVER;
-	ret->guaranteed |= cluster_job(&f->c, job)->guaranteed;
+	*ret = (struct whatif){
+		.start = f->told_of ? f->answer.start : TIME_NEVER,
+		.last = all ? f->answer.last : TIME_NEVER,
+		.guaranteed = f->guaranteed == a.n || (a.n == 1 && cluster_job(&f->c, job)->guaranteed),
+		.open = !over && !all,
+	};
 }

@@ -12,6 +12,7 @@
 
 #include "base/scratch.h"
 #include "rules/gate.h"
+#include "rules/limit.h"
 #include "sched/sched.h"
 
 /* A predicted start. `nodes` is borrowed for the call. */
@@ -49,6 +50,10 @@ struct gate *forecast_gate(struct forecast *f, const struct gate *g);
 /* Submits a job in STATE_NEW, filled in, to the copy now; `held` if something keeps it from the
  * scheduler. */
 void forecast_submit(struct forecast *f, uint32_t job, int64_t now, bool held);
+/* Adds `n` jobs like `job`, which is in STATE_NEW, to the copy, behind all others. If there are
+ * several, they are the elements of one array with these parties, of which at most `most` run at
+ * once (0: any number). Returns the first one's number; the others follow it. */
+uint32_t forecast_copies(struct forecast *f, uint32_t job, uint32_t n, const struct limit_party *party, int64_t most);
 /* Replaces the reservations in the copy, and the keys of jobs 0 .. nkeys - 1. Must be called
  * before the forecast is run. */
 void forecast_fences(struct forecast *f, const struct node_fence *fences, size_t n, const uint32_t *keys, size_t nkeys);
@@ -66,14 +71,16 @@ void forecast_rest(struct forecast *f, forecast_told told, void *context);
 
 struct whatif {
 	int64_t start;	 /* TIME_NEVER: no start was predicted */
+	int64_t last;	 /* start of the last element of an array; TIME_NEVER: not predicted */
 	bool guaranteed; /* the job's deadline would be guaranteed */
 	/* the start is beyond what could be predicted; if false and there is no start, the job
 	 * cannot be placed */
 	bool open;
 };
 
-/* Predicts the start of a job that was submitted to the copy. `nodes` receives a node per
- * fragment if there is a start. */
+/* Predicts the start of a job that was submitted to the copy; if forecast_copies() added it, of all
+ * that were added. `nodes` receives a node per fragment if there is a start. Another call
+ * continues. */
 void forecast_whatif(struct forecast *f, uint32_t job, size_t cycles, struct whatif *ret, int32_t *nodes);
 
 #endif

@@ -199,7 +199,7 @@ static void arrays_take_turns(void **state)
 	json_object_del(jobs, "5");
 	submit(6, ",\"cpus\": 4");
 	foresee(100, 0);
-	expect("3:200-300 4:150-250 5[]:300-360 6:420-480");
+	expect("3:200-300 4:150-250 5[]:300-420 6:420-480");
 }
 
 static void shutdowns(void **state)

@@ -38,8 +38,8 @@ static const char *const examples[] = {
 };
 
 static const char columns[] =
-	"job:short_id ~name:name user:owner =state:state_counts >cpus:cpus time:time =start:start "
-	"!why:comment";
+	"job:short_id ~name:name user:owner =state:state_counts >cpus:cpus time:time "
+	"=start:start_array !why:comment";
 static const char tight[] =
 	"job:short_id ~name:name user:owner =state:state_tight >cpus:cpus time:time_tight =start:start "
 	"!why:comment";

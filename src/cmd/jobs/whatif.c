@@ -8,24 +8,7 @@
 #include "base/timetext.h"
 #include "cmd/lib/commands.h"
 #include "cmd/lib/show.h"
-
-struct arguments {
-	struct texts resources;
-	const char *deadline, *type, *queue, *account;
-	bool json;
-};
-
-#define AT(field) offsetof(struct arguments, field)
-static const struct option options[] = {
-	OPTION(TEXTS, 'l', "resources", resources, "LIST",
-	       "what it needs, as qsub -l: nodes=2:ppn=4, walltime=2:00:00, mem=8gb"),
-	OPTION(TEXT, 0, "deadline", deadline, "DATE", "when it must be done: 2026-11-15 18:00, or +3h"),
-	OPTION(WORD, 't', "type", type, "C|Q|E|N", "common, with a deadline, emergency, or nice", .words = "C Q E N"),
-	OPTION(TEXT, 'q', "queue", queue, "QUEUE", "the queue it would be submitted to"),
-	OPTION(TEXT, 'A', "account", account, "ACCOUNT", "the account to charge"),
-	FLAG(0, "json", json, "print JSON instead of sentences"),
-	{0},
-};
+#include "cmd/pbs/qsub.h"
 
 static const char *const examples[] = {
 	"shunt whatif -l nodes=4:ppn=8,walltime=6:00:00",
@@ -34,28 +17,10 @@ static const char *const examples[] = {
 	"Could it be done in five hours?",
 	"shunt whatif -A physics -l ncpus=16,estimate=2:00:00,deadline=+5h",
 	"What would that cost?",
+	"shunt whatif --array 1-200%8 --depend afterok:12 job.sh",
+	"When would the first element start, and the last one end?",
 	NULL,
 };
-
-static void text_set(json_t *body, const char *key, const char *text)
-{
-	if (text)
-		json_object_set_new(body, key, json_stringn(text, strlen(text)));
-}
-
-static json_t *body_make(const struct arguments *a)
-{
-	json_t *body = json_object(), *resources = json_array();
-
-	for (int i = 0; i < a->resources.n; i++)
-		json_array_append_new(resources, json_stringn(a->resources.v[i], strlen(a->resources.v[i])));
-	json_object_set_new(body, "resources", resources);
-	text_set(body, "deadline", a->deadline);
-	text_set(body, "type", a->type);
-	text_set(body, "queue", a->queue);
-	text_set(body, "account", a->account);
-	return body;
-}
 
 static void nodes_add(struct strbuf *out, const json_t *nodes)
 {
@@ -81,7 +46,7 @@ static void paragraph(struct strbuf *text)
 	strbuf_clear(text);
 }
 
-static void answer_print(const json_t *answer, bool deadline)
+static void answer_print(const json_t *answer, bool deadline, bool array)
 {
 	int64_t now = (int64_t)time(NULL), start = object_number(answer, "start", 0),
 		end = object_number(answer, "end", 0);
@@ -94,15 +59,19 @@ static void answer_print(const json_t *answer, bool deadline)
 	} else if (start <= 0) {
 		strbuf_printf(&text, "Its start can't be foreseen: %s.", reason);
 	} else {
+		strbuf_puts(&text, array ? "Its first element would start " : "It would start ");
 		if (start <= now + 1)
-			strbuf_puts(&text, "It would start at once");
+			strbuf_puts(&text, "at once");
 		else
-			strbuf_printf(&text, "It would start at %s, in %s,", instant_format(start, when, sizeof when),
+			strbuf_printf(&text, "at %s, in %s,", instant_format(start, when, sizeof when),
 				      duration_human(start - now, far, sizeof far));
 		nodes_add(&text, json_object_get(answer, "nodes"));
 		if (end > 0)
-			strbuf_printf(&text, ", and be done by %s", instant_format(end, when, sizeof when));
+			strbuf_printf(&text, array ? ", and its last be done by %s" : ", and be done by %s",
+				      instant_format(end, when, sizeof when));
 		strbuf_puts(&text, ".");
+		if (*reason)
+			strbuf_printf(&text, " Its end can't be foreseen: %s.", reason);
 	}
 	paragraph(&text);
 	if (*object_text(answer, "price_unit"))
@@ -117,36 +86,43 @@ static void answer_print(const json_t *answer, bool deadline)
 	strbuf_fini(&text);
 }
 
-static int run(const struct command *c, const void *arguments, const struct operands *operands)
+static int ask(const struct command *c, struct jobspec *s, bool json)
 {
-	const struct arguments *a = arguments;
 	struct client *client;
 	struct reply reply;
 	int code = EXIT_OK;
 
 	if (!show_open(c, &client))
 		return EXIT_FAILED;
-	json_t *body = body_make(a);
-	if (show_post(c, client, "/v1/whatif", body, &reply, &code)) {
-		if (a->json)
+	if (show_post(c, client, "/v1/whatif", s->job, &reply, &code)) {
+		if (json)
 			show_json(reply.json);
 		else
-			answer_print(reply.json, json_is_boolean(json_object_get(reply.json, "guaranteed")));
+			answer_print(reply.json, json_is_boolean(json_object_get(reply.json, "guaranteed")),
+				     json_object_get(s->job, "array"));
 		code = json_is_true(json_object_get(reply.json, "possible")) ? EXIT_OK : EXIT_FAILED;
 		reply_fini(&reply);
 	}
-	json_decref(body);
 	client_close(client);
 	return code;
 }
 
+static int whatif(const struct command *c, int argc, char **argv)
+{
+	return job_main(c, argc, argv, true, ask);
+}
+
 const struct command command_whatif = {
 	.name = "whatif",
-	.operands = "",
-	.about = "Tell when a job would start and end if it were submitted now.",
-	.details = "Nothing is submitted. Exit code 1: such a job could not run.",
+	.operands = "[SCRIPT | -- COMMAND [ARGUMENTS]]",
+	.operand_kind = OPTION_FILE,
+	.operands_max = 1,
+	.about = "Show when a job would start and end if it were submitted now.",
+	.details = "It takes what qsub takes, and submits nothing. Of an array it shows when its first element would "
+		   "start and its last one end. Exit code 1: such a job could not run.",
 	.examples = examples,
-	.options = options,
-	.size = sizeof(struct arguments),
-	.run = run,
+	.options = qsub_options,
+	.hints = qsub_hints,
+	.size = sizeof(struct job_arguments),
+	.main = whatif,
 };

@@ -48,7 +48,6 @@ static const char *short_id(struct making *m)
 	return m->full_ids ? m->v[0] : id_short(m->v[0], BUF);
 }
 
-/* Makes "queued"; for an array "2 running, 4 of 10 done", tight "2/10 run" or "4/10 done". */
 /* Makes how a job ended; for the least room without the details. */
 static const char *outcome(struct making *m)
 {
@@ -60,7 +59,8 @@ static const char *outcome(struct making *m)
 	return m->text;
 }
 
-/* Makes the state; of an array with the numbers of its elements. */
+/* Makes "queued"; of an array "2 running, 4 of 10 done", tight "2/10 run" or "4/10 done"; of what has
+ * ended how it ended. */
 static const char *state(struct making *m)
 {
 	const char *word = state_word(m->v[0]), *key;
@@ -122,6 +122,20 @@ static const char *start(struct making *m)
 		return "";
 	m->text[0] = '~';
 	instant_near(expected, m->now, m->text + 1, sizeof m->text - 1);
+	return m->text;
+}
+
+/* Makes the same; of an array "~14:05 to 22:54": until its last element has ended. */
+static const char *start_array(struct making *m)
+{
+	const char *from = start(m);
+	int64_t end = NUMBER(2);
+	size_t n = strlen(from);
+
+	if (*m->v[3] != '{' || *from != '~' || end <= 0)
+		return from;
+	memcpy(m->text + n, " to ", 5);
+	instant_near(end, m->now, m->text + n + 4, sizeof m->text - n - 4);
 	return m->text;
 }
 
@@ -363,6 +377,7 @@ static const struct job_column columns[] = {
 	{"time", "state,walltime,used", time_used, 0},
 	{"time_tight", "state,walltime,used", time_used, TIGHT},
 	{"start", "started,expected_start", start, 0},
+	{"start_array", "started,expected_start,expected_end,array_counts", start_array, 0},
 	{"limit", "walltime", limit, 0},
 	{"limit_tight", "walltime", limit, TIGHT},
 	{"maui_state", "state,blocks", state_in_maui, 0},

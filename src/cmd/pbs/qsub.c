@@ -292,6 +292,7 @@ struct call {
 	char **word; /* words of the command */
 	int nwords;
 	bool command;
+	bool scriptless; /* a script may be missing */
 };
 
 static int call_parse(const struct command *c, int argc, char **argv, struct call *ret, struct err *err)
@@ -346,7 +347,8 @@ static int call_complete(const struct command *c, struct call *call, struct err 
 	struct words words;
 	int rc = items_gather(call->a, call->arena, &call->items, err);
 
-	if (rc < 0 || named || (!call->items.file && (c->own || !asks || call->a->interactive)))
+	if (rc < 0 || named || call->scriptless ||
+	    (!call->items.file && (c->own || !asks || call->a->interactive)))
 		return rc;
 	processors_learn(&call->items);
 	rc = asks ? items_ask(&call->items, call->arena, err) : 0;
@@ -372,7 +374,8 @@ static bool functions_exported(void)
 
 static int source_read(const struct call *call, struct source *source, struct err *err)
 {
-	bool none = call->noperands == 0 && (call->a->interactive || texts_value(&call->a->members, "restart"));
+	bool none = call->noperands == 0 &&
+		    (call->a->interactive || call->scriptless || texts_value(&call->a->members, "restart"));
 
 	if (call->command)
 		source_command(source, call->word, call->nwords, call->a->export_all && functions_exported());
@@ -448,13 +451,15 @@ static int prepare(const struct command *c, const struct call *call, struct jobs
 	if (rc == 0)
 		rc = defaults_put(s, &source, err);
 	if (rc == 0) {
-		jobspec_environment(s, &missing);
 		/* An interactive job's script only gives its directives, unless -x says to run
 		 * it. */
-		if (!s->interactive || call->command || s->command)
+		bool runs = call->command || s->command ||
+			    (!s->interactive && !(call->scriptless && call->noperands == 0));
+		jobspec_environment(s, &missing);
+		if (runs)
 			source_put(&source, s->job);
 		source_program(&source, s->job);
-		if (!s->silent && source.text.n + !s->interactive > 0)
+		if (!s->silent && (runs || source.text.n > 0))
 			source_remarks(c, &source, &directives);
 		if (missing && !s->silent)
 			command_warn(c, "-v %s: this variable is not set here; it was left out", missing);
@@ -468,13 +473,15 @@ out:
 	return rc;
 }
 
-static int qsub(const struct command *c, int argc, char **argv)
+int job_main(const struct command *c, int argc, char **argv, bool scriptless,
+	     int (*then)(const struct command *c, struct jobspec *s, bool json))
 {
 	struct jobspec s;
 	struct call call;
 	struct err err;
 	int code, rc = call_parse(c, argc, argv, &call, &err);
 
+	call.scriptless = scriptless;
 	jobspec_init(&s);
 	if (rc < 0) {
 		code = command_misused(c, "%s", err.text);
@@ -484,13 +491,18 @@ static int qsub(const struct command *c, int argc, char **argv)
 		code = command_fail(c, "%s", err.text);
 	} else {
 		submit_args_put(&s, argc, argv);
-		code = submit(c, &s, call.a->json);
+		code = then(c, &s, call.a->json);
 	}
 	jobspec_fini(&s);
 	options_free(c, call.a);
 	free(call.operand);
 	arena_destroy(call.arena);
 	return code;
+}
+
+static int qsub(const struct command *c, int argc, char **argv)
+{
+	return job_main(c, argc, argv, false, submit);
 }
 
 static const char *const qsub_examples[] = {

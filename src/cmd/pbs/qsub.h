@@ -42,6 +42,10 @@ int job_exit_code(const struct command *c, const json_t *job, const char *id);
 /* Submits an interactive job and serves its terminal (qsub_terminal.c). */
 int job_interact(const struct command *c, struct client *client, struct jobspec *s);
 
+/* Reads a job as qsub does, from options, script, command and job description, and passes it to
+ * `then`, which returns the exit code (qsub.c). With `scriptless` a script may be missing. */
+int job_main(const struct command *c, int argc, char **argv, bool scriptless,
+	     int (*then)(const struct command *c, struct jobspec *s, bool json));
 /* Builds the API's job from a script as qsub would without options (qsub.c). The caller frees
  * it. */
 int job_from_script(const char *path, json_t **ret, struct err *err);

@@ -46,6 +46,7 @@
 #define CYCLES 2000	  /* ends and starts that the forecast covers, at most */
 #define BUDGET_US 1000000 /* processor time */
 #define PACE 40000	  /* see sched_pace(): a step takes a few milliseconds */
+#define ELEMENTS 10000	  /* elements of an array that the forecast covers, at most */
 
 struct whatif_work {
 	struct work work;
@@ -56,6 +57,7 @@ struct whatif_work {
 	bool refused;		   /* a rule would refuse it */
 	struct forecast *forecast; /* NULL: not begun */
 	const struct gate *gate;   /* the forecast's gate */
+	uint32_t job;		   /* its number in the forecast */
 	struct whatif known;
 	int32_t *nodes;
 	int64_t asked; /* instant of the request */
@@ -111,8 +113,10 @@ static void get_displaced(const struct subject *x, struct value *v)
 
 static const struct field whatif_fields[] = {
 	{"possible", .is = REQUIRED | IS_BOOL, MEMBER(struct subject, possible)},
-	{"start", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct subject, start)},
-	{"end", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct subject, end)},
+	{"start", .is = REQUIRED | IS_INSTANT | IS_NULL, "of an array that of its first element",
+	 MEMBER(struct subject, start)},
+	{"end", .is = REQUIRED | IS_INSTANT | IS_NULL, "of an array that of its last element",
+	 MEMBER(struct subject, end)},
 	{"nodes", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .inside = nodes_inside},
 	{"deadline", .is = IS_INSTANT, MEMBER(struct subject, deadline)},
 	{"guaranteed", .is = REQUIRED | IS_BOOL | IS_NULL, "null without a deadline", .missing = -1,
@@ -120,7 +124,8 @@ static const struct field whatif_fields[] = {
 	{"price", .is = SPARSE | IS_INT, "what a job with an estimate and a deadline costs: unit-seconds",
 	 .missing = -1, MEMBER(struct subject, price)},
 	{"price_unit", .is = IS_TEXT, .words = CREDIT_UNIT_WORDS, MEMBER(struct subject, price_unit)},
-	{"reason", .is = REQUIRED | IS_TEXT | IS_NULL, "why it is not possible", MEMBER(struct subject, reason)},
+	{"reason", .is = REQUIRED | IS_TEXT | IS_NULL, "why it is not possible, or start or end are not known",
+	 MEMBER(struct subject, reason)},
 	{"error", .is = IS_OBJECT, "the same, if a rule would refuse the job: as the answer of `submitJobs`",
 	 .of = &error_schema, .inside = error_inside},
 	{"displaces", .is = IS_LIST,
@@ -137,6 +142,8 @@ static const char *reason_of(const struct whatif_work *w, bool unblocked)
 {
 	if (w->refused)
 		return w->rule.text;
+	if (w->known.start != TIME_NEVER && (w->known.open || submission_count(&w->x) > ELEMENTS))
+		return "its last elements would start later than can be foreseen";
 	if (w->known.open)
 		return "it would start later than can be foreseen: very many jobs are ahead of it";
 	if (!unblocked)
@@ -151,8 +158,9 @@ static const char *reason_of(const struct whatif_work *w, bool unblocked)
 static void answer(struct server *s, struct whatif_work *w)
 {
 	const struct spec *p = w->x.spec;
-	int64_t at = w->known.start, end = at == TIME_NEVER ? TIME_NEVER : at + p->walltime;
-	bool unblocked = !gate_blocks(w->gate, s->world->scratch);
+	bool all = w->known.last != TIME_NEVER && submission_count(&w->x) <= ELEMENTS;
+	int64_t at = w->known.start, end = all ? w->known.last + p->walltime : TIME_NEVER;
+	bool unblocked = !gate_blocks(w->gate, w->job);
 	struct price price;
 	bool priced;
 
@@ -218,6 +226,14 @@ static void whatif_free(struct server *s, struct whatif_work *w)
 	free(w);
 }
 
+/* Returns how many jobs the forecast covers. */
+static uint32_t elements(const struct whatif_work *w)
+{
+	int64_t count = submission_count(&w->x);
+
+	return count < ELEMENTS ? (uint32_t)count : ELEMENTS;
+}
+
 static void begin(struct server *s, struct whatif_work *w)
 {
 	s->slices->asking = w;
@@ -229,7 +245,7 @@ static void begin(struct server *s, struct whatif_work *w)
 	w->asked = s->clock->now;
 	w->forecast = forecast_create(s->sched);
 	forecast_pace(w->forecast, PACE);
-	w->gate = block_foresee(s, w->forecast, w->x.spec);
+	w->job = block_foresee(s, w->forecast, w->x.spec, elements(w), w->x.array.limit, &w->gate);
 }
 
 static bool whatif_step(struct server *s, struct work *work)
@@ -253,7 +269,7 @@ static bool whatif_step(struct server *s, struct work *work)
 		begin(s, w);
 		return true;
 	}
-	forecast_whatif(w->forecast, s->world->scratch, 1, &w->known, w->nodes);
+	forecast_whatif(w->forecast, w->job, 1, &w->known, w->nodes);
 	w->spent_us += clock_us(CLOCK_MONOTONIC) - began;
 	if (w->known.open && ++w->cycles < CYCLES && w->spent_us < BUDGET_US)
 		return true;

@@ -89,14 +89,19 @@ static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 			word_text(s, e->spec->queue));
 }
 
-/* Writes when a waiting job is expected to start, or why that is unknown. */
-static void why_expected(const struct server *s, uint32_t id, bool known, int64_t at, struct strbuf *out)
+/* Writes when a waiting job is expected to start, and an array to end, or why that is unknown. */
+static void why_expected(const struct server *s, uint32_t id, const struct array *a, bool known, int64_t at,
+			 struct strbuf *out)
 {
 	char when[32], age[32];
+	int64_t end;
 
 	if (known) {
 		strbuf_printf(out, "; it is expected to start in %s%s", foresee_rough(s, id) ? "roughly " : "",
 			      duration_human(at > s->clock->now ? at - s->clock->now : 0, when, sizeof when));
+		if (a && foresee_array_end(s, a, &end))
+			strbuf_printf(out, ", and the last element to end within %s",
+				      duration_human(end > s->clock->now ? end - s->clock->now : 0, when, sizeof when));
 		if (gate_blocks(s->gate, id) & BLOCK_DEPEND)
 			strbuf_puts(out, ", if the jobs it waits for succeed");
 		if (s->clock->now - foresee_made(s, id) >= FORECAST_OLD)
@@ -197,7 +202,7 @@ static void holders_inside(const struct subject *x, struct json *j)
 struct why_shown {
 	struct subject x;
 	const char *text, *why;
-	int64_t when, made;
+	int64_t when, end, made;
 	int64_t needed, free, missing; /* NOT_COUNTED: the reason is not about an amount */
 };
 
@@ -209,6 +214,8 @@ static const struct field why_fields[] = {
 	 .words = "not|next|held|never|short|scattered|whole|reserved|turn|limit|leaves|reservation|hours|amount",
 	 MEMBER(struct why_shown, why)},
 	{"when", .is = REQUIRED | IS_INSTANT | IS_NULL, "its expected start", MEMBER(struct why_shown, when)},
+	{"end", .is = REQUIRED | IS_INSTANT | IS_NULL, "its expected end; of an array that of its last element",
+	 MEMBER(struct why_shown, end)},
 	{"made", .is = REQUIRED | IS_INSTANT | IS_NULL, "the instant of that forecast", MEMBER(struct why_shown, made)},
 	{"needed", .is = SPARSE | IS_INT,
 	 "CPUs, if there are too few; whole nodes or machines, if too few are empty; of an amount of the site",
@@ -234,7 +241,7 @@ void api_why(struct server *s, const struct call *c)
 {
 	struct strbuf sentence = {0};
 	struct reason reason;
-	int64_t at = TIME_NEVER;
+	int64_t at = TIME_NEVER, end = TIME_NEVER;
 	struct array *a;
 	uint32_t id;
 	bool known, counted;
@@ -247,6 +254,8 @@ void api_why(struct server *s, const struct call *c)
 	sched_explain(s->sched, id, &reason);
 	foresee_update(s);
 	known = foresee_start(s, id, &at);
+	if (!(a ? foresee_array_end(s, a, &end) : foresee_end(s, id, &end)))
+		end = TIME_NEVER;
 	if (entry_job(s, id)->state == STATE_NEW)
 		strbuf_puts(&sentence, "it is being submitted");
 	else if (entry_job(s, id)->state == STATE_HELD)
@@ -271,7 +280,7 @@ void api_why(struct server *s, const struct call *c)
 		overlays_why(s, id, &sentence);
 	}
 	if (entry_job(s, id)->state < STATE_NOW && reason.why != WHY_NEXT)
-		why_expected(s, id, known, at, &sentence);
+		why_expected(s, id, a, known, at, &sentence);
 	counted = is_counted(reason.why);
 	api_show(s, c->r, &why_answer,
 		 &(struct why_shown){
@@ -279,6 +288,7 @@ void api_why(struct server *s, const struct call *c)
 			 .text = strbuf_text(&sentence),
 			 .why = why_name(reason.why),
 			 .when = known ? at : TIME_NEVER,
+			 .end = end,
 			 .made = known ? foresee_made(s, id) : TIME_NEVER,
 			 .needed = counted ? reason.needed : NOT_COUNTED,
 			 .free = counted ? reason.free : NOT_COUNTED,

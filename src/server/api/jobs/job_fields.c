@@ -389,26 +389,13 @@ static void f_expected_rough(const struct subject *x, struct value *v)
 	put_bool(v, expected(x, &at, &job) && foresee_rough(x->s, job));
 }
 
-/* Returns the end for a start. A job that is longer than the hours in which it may run needs
- * several periods. */
-static int64_t end_after(const struct subject *x, int64_t start)
-{
-	const struct cluster *c = x->s->cluster;
-
-	return cluster_nights_short(c, x->job) ? hours_done(&c->settings.nights, start, x->p->walltime, x->job->saving)
-					       : start + x->p->walltime;
-}
-
 /* Shows the latest end if it starts as expected. */
 static void f_expected_end(const struct subject *x, struct value *v)
 {
-	uint32_t job;
-	int64_t at;
+	int64_t end;
 
-	if (!x->a && (x->job->state == STATE_NOW || x->job->state == STATE_RUNNING))
-		put_instant(v, end_after(x, x->job->start));
-	else if (expected(x, &at, &job))
-		put_instant(v, end_after(x, at));
+	if (x->a ? foresee_array_end(x->s, x->a, &end) : foresee_end(x->s, x->id, &end))
+		put_instant(v, end);
 }
 
 /* Shows if a job was asked to end or to make room for another, and its processes still exist. A
@@ -789,7 +776,8 @@ static const struct field derived_fields[] = {
 	 "very many jobs are ahead of it, which that start takes as a sum of CPUs only: it may be off by far",
 	 f_expected_rough},
 	{"expected_end", .is = IS_INSTANT | IS_NULL,
-	 "the latest end of a running job, and of a waiting one that starts as expected", f_expected_end},
+	 "the latest end of a running job, and of a waiting one that starts as expected; of an array that of its last element",
+	 f_expected_end},
 	{"no_estimate", .is = IS_TEXT | IS_NULL, "why a waiting job has no expected start", f_no_estimate,
 	 .example = "held by its owner"},
 	{"exec_host", .is = IS_TEXT | IS_NULL, NULL, f_exec_host, .example = "n1/0+n1/1"},

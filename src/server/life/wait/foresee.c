@@ -360,6 +360,35 @@ bool foresee_start(const struct server *s, uint32_t id, int64_t *ret)
 	return true;
 }
 
+bool foresee_end(const struct server *s, uint32_t id, int64_t *ret)
+{
+	const struct cluster *c = s->cluster;
+	const struct job *job = entry_job(s, id);
+	int64_t start = job->start, walltime = s->jobs->entries.v[id].spec->walltime;
+
+	if (job->state != STATE_NOW && job->state != STATE_RUNNING && !foresee_start(s, id, &start))
+		return false;
+	/* A job that is longer than the hours in which it may run needs several periods. */
+	*ret = cluster_nights_short(c, job) ? hours_done(&c->settings.nights, start, walltime, job->saving)
+					    : start + walltime;
+	return true;
+}
+
+bool foresee_array_end(const struct server *s, const struct array *a, int64_t *ret)
+{
+	int64_t end, last = 0;
+
+	for (uint32_t id = a->first; id < a->first + a->count; id++) {
+		if (!s->jobs->entries.v[id].spec || entry_ended(s, id))
+			continue;
+		if (!foresee_end(s, id, &end))
+			return false;
+		last = end > last ? end : last;
+	}
+	*ret = last;
+	return last > 0;
+}
+
 int64_t foresee_last(const struct server *s)
 {
 	return s->outlook->first.made > s->outlook->whole.made ? s->outlook->first.made : s->outlook->whole.made;

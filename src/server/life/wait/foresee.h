@@ -9,6 +9,7 @@
 #include "base/scratch.h"
 #include "base/vec.h"
 
+struct array;
 struct foresight;
 struct server;
 struct strbuf;
@@ -56,6 +57,11 @@ bool foresee_rough(const struct server *s, uint32_t id);
 int64_t foresee_last(const struct server *s);
 /* Returns the forecast start of a job; false: it is not known. */
 bool foresee_start(const struct server *s, uint32_t id, int64_t *ret);
+/* Returns the latest end of a job that runs, or starts as forecast; false: it is not known. */
+bool foresee_end(const struct server *s, uint32_t id, int64_t *ret);
+/* Returns the latest end of all elements of an array; false: that of one is not known, or all have
+ * ended. */
+bool foresee_array_end(const struct server *s, const struct array *a, int64_t *ret);
 /* Appends why the start is not known. Returns false if the job does not wait. */
 bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why);
 

@@ -201,16 +201,22 @@ int block_circle_check(struct server *s, const struct spec *p, const uint32_t *j
 	return 0;
 }
 
-const struct gate *block_foresee(struct server *s, struct forecast *f, const struct spec *p)
+uint32_t block_foresee(struct server *s, struct forecast *f, const struct spec *p, uint32_t count, int64_t most,
+		       const struct gate **ret)
 {
+	struct limit_party party = spec_party(p, UINT64_MAX);
+	uint32_t first = forecast_copies(f, s->world->scratch, count, &party, most);
 	struct gate *g = forecast_gate(f, s->gate);
 	struct gate_terms t = terms_of(s, p);
 
 	t.block = (p->holds & BLOCK_HOLDS) | (standing(s, p) & BLOCK_QUEUE);
-	if (gate_enter(g, s->world->scratch, &t, s->clock->now, NULL) == DEPEND_IMPOSSIBLE)
-		gate_block(g, s->world->scratch, BLOCK_MISFIT);
-	forecast_submit(f, s->world->scratch, s->clock->now, gate_blocks(g, s->world->scratch) != 0);
-	return g;
+	for (uint32_t id = first; id < first + count; id++) {
+		if (gate_enter(g, id, &t, s->clock->now, NULL) == DEPEND_IMPOSSIBLE)
+			gate_block(g, id, BLOCK_MISFIT);
+		forecast_submit(f, id, s->clock->now, gate_blocks(g, id) != 0);
+	}
+	*ret = g;
+	return first;
 }
 
 /* ---- limits ---- */
