@@ -92,6 +92,20 @@ static const char *state(struct making *m)
 	return m->text;
 }
 
+/* Makes how a job ended; "" of one that has not. PBS Pro's letter for an ended job is F. */
+static const char *ended(struct making *m)
+{
+	char letter = *m->v[0];
+	const char *text = "";
+
+	if (letter && strchr("CF", letter)) {
+		*m->v[0] = 'C';
+		text = state(m);
+		*m->v[0] = letter;
+	}
+	return text;
+}
+
 /* Makes "12m of 1h", tight "12m"; of a job that waits "1h". */
 static const char *time_used(struct making *m)
 {
@@ -374,6 +388,7 @@ static const struct job_column columns[] = {
 	{"state_counts", "state,array_counts,exit_status,cause,array_failed", state, 0},
 	{"state_tight", "state,array_counts,exit_status,cause,array_failed", state, TIGHT},
 	{"state_least", "state,array_counts,exit_status,cause,array_failed", state, LEAST},
+	{"ended", "state,array_counts,exit_status,cause,array_failed", ended, 0},
 	{"time", "state,walltime,used", time_used, 0},
 	{"time_tight", "state,walltime,used", time_used, TIGHT},
 	{"start", "started,expected_start", start, 0},

@@ -17,12 +17,13 @@
 
 #define NODES_WIDTH 77
 #define BUFFER (1 << 20)
-#define COLUMNS_MOST 11
+#define COLUMNS_MOST 12
 
 /* Widths of columns; negative: aligned right. */
-static const int plain[COLUMNS_MOST] = {25, 16, 15, -8, 1, 15}, plain_wide[COLUMNS_MOST] = {30, 40, 15, -8, 1, 15},
-		 all[COLUMNS_MOST] = {15, 8, 8, 10, -6, -3, -3, -6, -5, 1, -5},
-		 all_wide[COLUMNS_MOST] = {30, 15, 15, 15, -8, -4, -5, -9, -9, 1, -9};
+static const int plain[COLUMNS_MOST] = {25, 16, 15, -8, 1, 15, 23},
+		 plain_wide[COLUMNS_MOST] = {30, 40, 15, -8, 1, 15, 23},
+		 all[COLUMNS_MOST] = {15, 8, 8, 10, -6, -3, -3, -6, -5, 1, -5, 23},
+		 all_wide[COLUMNS_MOST] = {30, 15, 15, 15, -8, -4, -5, -9, -9, 1, -9, 23};
 
 struct list {
 	struct qstat *q;
@@ -179,6 +180,8 @@ static void list_init(struct list *l, struct qstat *q)
 	else
 		strbuf_printf(&columns, "Job_ID:id Name:%s User:owner Time_Use:cpu_time S:state Queue:queue",
 			      a->wide ? "name" : "pbs_name");
+	if (a->x || a->history)
+		strbuf_puts(&columns, " Outcome:ended?_--_");
 	joblist_add(&l->jobs, columns.text);
 	l->id = joblist_member(&l->jobs, "id");
 	l->state = joblist_member(&l->jobs, "state");
