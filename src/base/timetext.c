@@ -273,6 +273,10 @@ int instant_parse(const char *text, int64_t now, int64_t *ret_instant, struct er
 	int rc;
 
 	if (*text == '+') {
+		size_t digits = strspn(text + 1, "0123456789");
+		if (digits && !text[1 + digits])
+			return err_set(err, -EINVAL, "give a unit, as in +%.*sm, +%.*sh or +%.*sd", (int)digits,
+				       text + 1, (int)digits, text + 1, (int)digits, text + 1);
 		rc = duration_parse(text + 1, &t, err);
 		if (rc == 0 && __builtin_add_overflow(now, t, ret_instant))
 			rc = err_set(err, -EINVAL, "too far in the future");

@@ -63,6 +63,11 @@ int jobid_parse(const char *text, struct jobid *ret, struct err *err)
 		at++, rc = brackets_scan(&at, &id, err);
 	if (rc < 0)
 		return err_prefix(err, rc, "job id %.*s", SHOWN, text);
+	if (id.kind == JOBID_JOB && *at == '-' && isdigit((unsigned char)at[1]))
+		return err_set(
+			err, -EINVAL,
+			"\"%.*s\" is not a job id: give each job's, as in 12 13 14 ({12..14} in bash); 12[1-3] are elements of an array",
+			SHOWN, text);
 	if (!server_name_ok(at)) {
 		jobid_fini(&id);
 		return err_set(err, -EINVAL,

@@ -584,6 +584,23 @@ void reqtext_sum(const struct reqtext *r, struct res *ret, int64_t *ret_nodes)
 		*ret_nodes = 1;
 }
 
+int reqtext_check_memory(const struct reqtext *r, struct err *err)
+{
+	int64_t least = r->job.v[RES_MEM] ? r->job.v[RES_MEM] : INT64_MAX;
+	bool each = r->pmem && r->pmem < least;
+
+	least = each ? r->pmem : least;
+	for (int i = 0; i < r->nchunks; i++)
+		if (r->chunk[i].need.v[RES_MEM] && r->chunk[i].need.v[RES_MEM] < least)
+			least = r->chunk[i].need.v[RES_MEM];
+	if (least >= MEMORY_LEAST)
+		return 0;
+	return err_set(
+		err, -EINVAL,
+		"%s: less than %d KiB, too little for any program; without a unit it is bytes: write 4gb or 500mb",
+		each ? "pmem" : "mem", MEMORY_LEAST);
+}
+
 void reqtext_format(const struct reqtext *r, struct strbuf *out)
 {
 	char buf[32];

@@ -77,6 +77,8 @@ struct chunk {
 };
 
 /* The result of one or more -l options. Strings live in the arena given to the parser. */
+#define MEMORY_LEAST 512 /* KiB */
+
 struct reqtext {
 	struct chunk *chunk;
 	int nchunks;	  /* 0: the default, one CPU */
@@ -105,6 +107,10 @@ void reqtext_init(struct reqtext *r);
  * later nodes=, select=, ncpus= or procs= replaces an earlier one; they do not mix in one list).
  * On -EINVAL the message names the part, the error and what is allowed, and `r` is unchanged. */
 int reqtext_parse(struct reqtext *r, const char *text, struct arena *arena, struct err *err);
+
+/* Refuses amounts of memory in which no program runs: a unit was forgotten, since a number alone is
+ * bytes. -EINVAL. */
+int reqtext_check_memory(const struct reqtext *r, struct err *err);
 
 /* Appends the canonical text, which parses back to the same request. */
 void reqtext_format(const struct reqtext *r, struct strbuf *out);

@@ -471,6 +471,7 @@ static void hold_broken(struct server *s, uint32_t id)
 		s, id, EVENT_HOLDS,
 		&(struct payload){
 			.holds = s->jobs->entries.v[id].holds | BLOCK_SYSTEM,
+			.failed = true, /* it is not for its owner to release */
 			.text = "held: a part of its history could not be read",
 			.comment =
 				"held: a part of its history could not be read (see the server's log), so it may have run already",

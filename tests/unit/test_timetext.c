@@ -125,7 +125,7 @@ static void test_instant(void **state)
 		{"2000-02-29T00:00Z", 951782400},
 		{"1970-01-01T00:00Z", 0},
 		{"+2h", 1000 + 7200},
-		{"+90", 1090},
+		{"+90s", 1090},
 	};
 	static const struct {
 		const char *text, *why;

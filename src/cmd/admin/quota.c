@@ -219,6 +219,9 @@ static int set(const struct command *c, const void *arguments, const struct oper
 	int code = EXIT_OK;
 	bool counted;
 
+	if (operands->n > 1)
+		return command_misused(c, "%s: say for which jobs, as in 'shunt quota set %s --normal %s:00'",
+				       operands->v[1], line.user, operands->v[1]);
 	if (!a->limit[QUOTA_NORMAL] && !a->limit[QUOTA_PRIORITY] && !a->limit[QUOTA_INTERACTIVE] && !a->end)
 		return command_misused(c, "say what to set, as in 'shunt quota set %s --normal 200:00'", line.user);
 	if (!show_open(c, &client))
@@ -242,7 +245,7 @@ const struct command command_quota_set = {
 	.name = "quota set",
 	.operands = "USER",
 	.operands_min = 1,
-	.operands_max = 1,
+	.operands_max = 2,
 	.about = "Set what a user may use in a month.",
 	.details =
 		"What is left of this month changes by as much as the limit does, and what was taken stays taken. Jobs are counted as soon as any user has quota; users without have "

@@ -53,11 +53,11 @@ static void event_print(const json_t *event)
 struct follow {
 	const struct command *c;
 	const struct log_arguments *a;
-	const char *kind; /* "job", "node" or "queue" */
+	const char *kind;	   /* "job", "node" or "queue" */
 	struct strbuf thing, path; /* path of the job, and of the events; the same for others */
-	char *id;	  /* a job's full id */
-	struct strbuf text; /* unread part of the stream */
-	int64_t last;	    /* number of the last event printed; -1: none */
+	char *id;		   /* a job's full id */
+	struct strbuf text;	   /* unread part of the stream */
+	int64_t last;		   /* number of the last event printed; -1: none */
 	bool ended, said;
 	int code; /* exit code */
 };
@@ -112,8 +112,7 @@ static bool past_print(struct follow *f, struct client *client, const json_t *th
 	f->ended = strcmp(f->kind, "job") == 0 && *object_text(thing, "state") == 'C';
 	if (f->a->json && !f->a->follow)
 		show_json(events);
-	json_array_foreach(events, i, event)
-		event_show(f, event);
+	json_array_foreach(events, i, event) event_show(f, event);
 	fflush(stdout);
 	json_decref(events);
 	return true;

@@ -37,9 +37,8 @@ static const char *const examples[] = {
 	NULL,
 };
 
-static const char columns[] =
-	"job:short_id ~name:name user:owner =state:state_counts >cpus:cpus time:time "
-	"=start:start_array !why:comment";
+static const char columns[] = "job:short_id ~name:name user:owner =state:state_counts >cpus:cpus time:time "
+			      "=start:start_array !why:comment";
 static const char tight[] =
 	"job:short_id ~name:name user:owner =state:state_tight >cpus:cpus time:time_tight =start:start "
 	"!why:comment";
@@ -110,7 +109,8 @@ static void made_print(const struct list *l)
 		printf("Expected starts (~) are as of %s ago.\n", duration_human(age, text, sizeof text));
 }
 
-static int print_table(const struct command *c, struct client *client, struct strbuf *path, bool filtered)
+static int print_table(const struct command *c, struct client *client, struct strbuf *path, bool filtered,
+		       const char *user)
 {
 	int width = terminal_columns(), code = EXIT_OK;
 	struct list l;
@@ -121,9 +121,10 @@ static int print_table(const struct command *c, struct client *client, struct st
 		code = command_fail(c, "%s", err.text);
 	else if (l.n > 0)
 		table_print(l.table, stdout, 0);
-	if (code == EXIT_OK && l.n == 0)
+	if (code == EXIT_OK && l.n == 0) {
 		printf(filtered ? "No jobs match.\n" : "No jobs.\n");
-	else if (code == EXIT_OK && width > 0) {
+		parties_warn(c, user, NULL);
+	} else if (code == EXIT_OK && width > 0) {
 		printf("\n%lld job%s: %lld running, %lld waiting.%s\n", (long long)l.n, l.n == 1 ? "" : "s",
 		       (long long)l.running, (long long)l.waiting,
 		       l.arrays && width >= NARROW ? " 'shunt queue -t' lists the elements of arrays." : "");
@@ -144,7 +145,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		return EXIT_FAILED;
 	path_make(a, &path);
 	int code = a->json ? show_jobs_json(c, client, path.text)
-			   : print_table(c, client, &path, a->user || a->mine || a->queue || a->states);
+			   : print_table(c, client, &path, a->user || a->mine || a->queue || a->states, a->user);
 	client_close(client);
 	strbuf_fini(&path);
 	return code;

@@ -59,8 +59,8 @@ static const char *outcome(struct making *m)
 	return m->text;
 }
 
-/* Makes "queued"; of an array "2 running, 4 of 10 done", tight "2/10 run" or "4/10 done"; of what has
- * ended how it ended. */
+/* Makes "queued"; of an array "2 running, 4 of 10 done", tight "2/10 run" or "4/10 done"; of what
+ * has ended how it ended. */
 static const char *state(struct making *m)
 {
 	const char *word = state_word(m->v[0]), *key;

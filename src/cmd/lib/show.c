@@ -4,6 +4,8 @@
 #include "cmd/lib/show.h"
 
 #include <errno.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -171,6 +173,36 @@ void show_csv(const json_t *object, const char *const *fields, size_t n)
 			csv_text(value_text(v));
 	}
 	putchar('\n');
+}
+
+/* Warns of each name in a list that `known` does not find. */
+static void names_warn(const struct command *c, const char *list, const char *what, bool (*known)(const char *name))
+{
+	char name[256];
+
+	for (const char *p = list; p && *p; p += strspn(p, ",")) {
+		size_t n = strcspn(p, ","), sign = strspn(p, "+-");
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(p + sign, "@,"), p + sign);
+		if (*name && strcmp(name, "*") != 0 && !known(name))
+			command_warn(c, "this machine knows no %s %s", what, name);
+		p += n;
+	}
+}
+
+static bool user_known(const char *name)
+{
+	return getpwnam(name);
+}
+
+static bool group_known(const char *name)
+{
+	return getgrnam(name);
+}
+
+void parties_warn(const struct command *c, const char *users, const char *groups)
+{
+	names_warn(c, users, "user", user_known);
+	names_warn(c, groups, "group", group_known);
 }
 
 int stamp_parse(const char *text, int64_t *ret, struct err *err)

@@ -54,6 +54,8 @@ int show_jobs_json(const struct command *c, struct client *client, const char *p
 /* Prints these members of an object as a CSV line; for NULL, their names. */
 void show_csv(const json_t *object, const char *const *fields, size_t n);
 
+/* Warns of users and groups in lists, "a@host,b", that this machine does not know; NULL: none. */
+void parties_warn(const struct command *c, const char *users, const char *groups);
 /* Prints every reason why a job waits, numbered (checkjob.c). */
 void reasons_print(const json_t *reasons);
 

@@ -4,6 +4,7 @@
 #include "cmd/lib/when.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/timetext.h"
 
@@ -13,6 +14,9 @@ int when_parse(const struct command *c, const char *option, const char *text, in
 	int64_t ago;
 	struct err err;
 
+	if (*text && text[strspn(text, "0123456789")] == '\0')
+		return command_misused(c, "--%s %.60s: give a unit, as in %.10sd, %.10sh or %.10sm", option, text, text,
+				       text, text);
 	if (duration_parse(text, &ago, NULL) == 0) {
 		*ret = now > ago ? now - ago : 0;
 		return 0;

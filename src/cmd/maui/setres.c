@@ -198,6 +198,7 @@ static int changes_make(const struct command *c, const struct arguments *a, cons
 	change_add(list, "duration", a->duration);
 	change_add(list, "hours", a->hours);
 	change_add(list, "except", a->except);
+	parties_warn(c, a->users, a->groups);
 	change_add(list, "acl_users", a->users);
 	change_add(list, "acl_groups", a->groups);
 	change_add(list, "acl_accounts", a->accounts);

@@ -287,7 +287,10 @@ static int w_set(struct jobspec *s, const char *text, struct err *err)
 	struct strbuf terms = {0};
 	int rc = 0;
 
-	if (terms_read(text, &terms))
+	if (strncmp(text, "all", 3) == 0 && access(text, F_OK) < 0)
+		rc = err_set(err, -EINVAL, "-w %.60s: there is no such directory; a walltime is -l walltime=HH:MM:SS",
+			     text);
+	else if (terms_read(text, &terms))
 		rc = resources_add(s, "-w", &(struct texts){.v = (const char *[]){terms.text}, .n = 1}, err);
 	else
 		workdir_set(s, text);
@@ -328,12 +331,15 @@ static const char *letters_pick(const char *text, const char *of, char ret[8])
 
 static int mail_set(struct jobspec *s, const char *text, struct err *err)
 {
-	int rc = letters_check("-m", text, "abenpj", err);
 	char kept[8];
 
-	if (rc == 0)
-		jobspec_text(s, "mail", letters_pick(text, "abe", kept));
-	return rc;
+	if (letters_check("-m", text, "abenpj", err) < 0)
+		return err_set(
+			err, -EINVAL,
+			"-m %.60s: write letters: a when it is aborted, b when it begins, e when it ends; n for none",
+			text);
+	jobspec_text(s, "mail", letters_pick(text, "abe", kept));
+	return 0;
 }
 
 static int keep_set(struct jobspec *s, const char *text, struct err *err)

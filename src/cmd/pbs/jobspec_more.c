@@ -146,6 +146,8 @@ int jobspec_more(struct jobspec *s, const char *text, struct err *err)
 		size_t n = strcspn(p, "=,");
 		char name[64];
 		snprintf(name, sizeof name, "%.*s", (int)n, p);
+		if (p[n] != '=' && strchr(name, ':'))
+			return err_set(err, -EINVAL, "-W %.60s: write -W depend=%.60s", name, name);
 		if (p[n] != '=')
 			return err_set(err, -EINVAL, "-W %.60s: a value is missing: write %.60s=VALUE", name, name);
 		p += n + 1;

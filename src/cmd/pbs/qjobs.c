@@ -30,18 +30,19 @@ struct holds_arguments {
 };
 
 static const struct option holds_options[] = {
-	OPTION_ROW(TEXT, 'h', "holds", offsetof(struct holds_arguments, holds), "LETTERS",
-		   "which: u the user's own, o an operator's, s the system's; n none", .initial = "u"),
+	OPTION_ROW(
+		TEXT, 'h', "holds", offsetof(struct holds_arguments, holds), "LETTERS",
+		"which: u the user's own, o an operator's, s the system's; n none; if not given: u, and qrls also releases what the system holds after failed starts"),
 	{0},
 };
 
 static int holds(const struct command *c, const char *action, const char *letters, const struct operands *o)
 {
-	if (!letters[0] || letters[strspn(letters, "uosn")])
+	if (letters && (!letters[0] || letters[strspn(letters, "uosn")]))
 		return command_misused(c, "-h %s: write letters of \"uos\"", letters);
-	if (strchr(letters, 'n'))
+	if (letters && strchr(letters, 'n'))
 		return EXIT_OK;
-	return act(c, action, json_pack("{s:s}", "holds", letters), o->v, o->n);
+	return act(c, action, letters ? json_pack("{s:s}", "holds", letters) : NULL, o->v, o->n);
 }
 
 static void running_row(void *context, char *const *cell)

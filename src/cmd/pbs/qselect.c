@@ -318,6 +318,8 @@ static int run(const struct command *c, const void *arguments, const struct oper
 			command_fail(c, "%s", err.text);
 			code = show_code(client);
 		}
+		if (code == EXIT_OK && s.chosen.n == 0)
+			parties_warn(c, s.a->user, NULL);
 		for (size_t i = 0; i < s.chosen.n; i++)
 			if (checkpoint_fits(&s, client, s.chosen.v[i]))
 				puts(s.chosen.v[i]);

@@ -233,6 +233,8 @@ void qstat_list(struct qstat *q)
 		list_read(&l, q->operands->v[i]);
 	if (q->operands->n == 0)
 		list_read(&l, NULL);
+	if (l.rows == 0 && q->code == EXIT_OK)
+		parties_warn(q->command, q->a->user, NULL);
 	made_print(&l);
 	list_flush(&l);
 	joblist_fini(&l.jobs);

@@ -347,8 +347,7 @@ static int call_complete(const struct command *c, struct call *call, struct err 
 	struct words words;
 	int rc = items_gather(call->a, call->arena, &call->items, err);
 
-	if (rc < 0 || named || call->scriptless ||
-	    (!call->items.file && (c->own || !asks || call->a->interactive)))
+	if (rc < 0 || named || call->scriptless || (!call->items.file && (c->own || !asks || call->a->interactive)))
 		return rc;
 	processors_learn(&call->items);
 	rc = asks ? items_ask(&call->items, call->arena, err) : 0;
@@ -396,6 +395,11 @@ static void paths_warn(const struct command *c, const struct jobspec *s)
 		command_warn(
 			c, "-S %s: it can't be run on this machine (%s); the job also fails on nodes where that is so",
 			shell, strerror(errno));
+	const char *workdir = json_string_value(json_object_get(s->job, "workdir"));
+	if (s->workdir && workdir && access(workdir, F_OK) < 0)
+		command_warn(
+			c, "-d %s: there is no such directory on this machine; the job fails on nodes where that is so",
+			workdir);
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
 		const char *path = json_string_value(json_object_get(s->job, keys[i][0]));
 		char directory[PATH_MAX];
@@ -453,8 +457,8 @@ static int prepare(const struct command *c, const struct call *call, struct jobs
 	if (rc == 0) {
 		/* An interactive job's script only gives its directives, unless -x says to run
 		 * it. */
-		bool runs = call->command || s->command ||
-			    (!s->interactive && !(call->scriptless && call->noperands == 0));
+		bool runs =
+			call->command || s->command || (!s->interactive && !(call->scriptless && call->noperands == 0));
 		jobspec_environment(s, &missing);
 		if (runs)
 			source_put(&source, s->job);

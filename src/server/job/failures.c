@@ -13,6 +13,7 @@
 #include "base/names.h"
 #include "base/vec.h"
 #include "core/cluster.h"
+#include "rules/gate.h"
 #include "server/base/clock.h"
 #include "server/job/entry.h"
 #include "server/job/failures.h"
@@ -34,6 +35,11 @@ static void avoidance_set(struct job_failures *f, struct avoidance x)
 		*a = x;
 	else
 		vec_push(&f->avoids, x);
+}
+
+bool held_by_failures(const struct entry *e)
+{
+	return (e->holds & BLOCK_SYSTEM) && e->failures;
 }
 
 void failures_free(struct job_failures *f)

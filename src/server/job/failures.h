@@ -79,6 +79,8 @@ int failures_read(const struct server *s, const json_t *o, struct retry *ret, st
 /* Finds a node that a job avoids; NULL: it does not avoid that node. */
 struct avoidance *avoidance_find(struct job_failures *f, uint32_t node);
 void failures_free(struct job_failures *f);
+/* Returns true if the server holds the job because it could not be started, or was lost. */
+bool held_by_failures(const struct entry *e);
 /* Reports the nodes a waiting job avoids to the scheduler. Returns true if the job has to wait
  * altogether (BLOCK_RETRY). */
 bool failures_update(struct server *s, uint32_t id);

@@ -74,6 +74,8 @@ int read_text(struct server *s, const json_t *job, struct arena *a, struct submi
 	if (rc < 0)
 		return rc;
 	json_array_foreach(list, i, v) if (rc == 0) rc = reqtext_parse(&ret->text, json_string_value(v), a, err);
+	if (rc == 0 && list)
+		rc = reqtext_check_memory(&ret->text, err);
 	if (rc < 0)
 		return rc;
 	if (whole >= 0)

@@ -81,7 +81,9 @@ static void find_holds(struct finding *f, unsigned block)
 		say(f, "hold_other", "it is held by an operator", "an operator releases it with qrls -h o");
 	if (block & BLOCK_SYSTEM) {
 		strbuf_printf(&text, "it is held by the system%s%s", comment ? ": " : "", comment ? comment : "");
-		add(f, "hold_system", &text, "a manager releases it with qrls -h s");
+		add(f, "hold_system", &text,
+		    held_by_failures(f->e) ? "release it with qrls once the cause is removed"
+					   : "a manager releases it with qrls -h s");
 	}
 	strbuf_fini(&text);
 }

@@ -129,15 +129,18 @@ static int holds_check(const struct change *c, uint32_t id, unsigned holds, stru
 					       : rc;
 }
 
-/* Reads which holds a job that has not ended is to get or to lose. */
-static int holds_arg(struct change *c, uint32_t id, uint8_t *ret, struct err *err)
+/* Reads which holds a job that has not ended is to get or to lose. `own` may also be changed by the
+ * job's owner, and are changed if none are named. */
+static int holds_arg(struct change *c, uint32_t id, unsigned own, uint8_t *ret, struct err *err)
 {
 	const char *text = arg_text(c, "holds");
-	int rc = letters_parse("holds", "uosn", text && *text ? text : "u", ret, err);
+	int rc = text && *text ? letters_parse("holds", "uosn", text, ret, err) : 0;
 
+	if (rc == 0 && !(text && *text))
+		*ret = (uint8_t)own;
 	if (rc < 0)
 		return rc;
-	if ((rc = holds_check(c, id, *ret, err)) < 0)
+	if ((rc = holds_check(c, id, *ret & ~own, err)) < 0)
 		return rc;
 	return entry_ended(c->s, id) ? ended_error(err) : 0;
 }
@@ -145,22 +148,28 @@ static int holds_arg(struct change *c, uint32_t id, uint8_t *ret, struct err *er
 static int do_hold(struct change *c, uint32_t id, struct err *err)
 {
 	uint8_t bits;
-	int rc = holds_arg(c, id, &bits, err);
+	int rc = holds_arg(c, id, BLOCK_USER, &bits, err);
 
 	if (rc < 0)
 		return rc;
-	entry_event(
-		c->s, id, EVENT_HOLDS,
-		&(struct payload){.holds = c->s->jobs->entries.v[id].holds | bits, .text = "held", .who = c->w->user});
+	/* A manager's hold is not the server's any more, which the job's owner may release. */
+	entry_event(c->s, id, EVENT_HOLDS,
+		    &(struct payload){.holds = c->s->jobs->entries.v[id].holds | bits,
+				      .failed = bits & BLOCK_SYSTEM,
+				      .text = "held",
+				      .who = c->w->user});
 	if (!runs(c->s, id)) /* a running job is held once it is requeued */
 		block_set(c->s, id, bits);
 	return 0;
 }
 
+/* Releases holds. That of the system after failed starts may also be released by the job's owner,
+ * who may have removed the cause. */
 static int do_release(struct change *c, uint32_t id, struct err *err)
 {
 	uint8_t bits;
-	int rc = holds_arg(c, id, &bits, err);
+	int rc = holds_arg(c, id, BLOCK_USER | (held_by_failures(&c->s->jobs->entries.v[id]) ? BLOCK_SYSTEM : 0), &bits,
+			   err);
 
 	if (rc < 0)
 		return rc;

@@ -61,7 +61,10 @@ static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 				    ? ": qalter -l what it asks for"
 				    : ": qalter -l what it asks for, or bring the nodes back");
 	} else if (block & BLOCK_SYSTEM)
-		strbuf_printf(out, "it is held by the system%s%s: a manager releases it with qrls -h s",
+		strbuf_printf(out,
+			      held_by_failures(e)
+				      ? "it is held by the system%s%s: qrls releases it"
+				      : "it is held by the system%s%s: a manager releases it with qrls -h s",
 			      e->outcome && e->outcome->comment ? ": " : "",
 			      e->outcome && e->outcome->comment ? e->outcome->comment : "");
 	else if (block & BLOCK_HOLDS)

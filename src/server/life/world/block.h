@@ -44,9 +44,9 @@ void block_array(struct server *s, const struct array *a);
 /* Refuses dependencies by which a job would wait, through others, for one of `jobs`. */
 int block_circle_check(struct server *s, const struct spec *p, const uint32_t *jobs, size_t njobs, struct err *err);
 
-/* Submits jobs like server.scratch to a forecast with this spec, as the server would: several if they
- * are an array, of which at most `most` run at once (0: any number). Returns the first one's number
- * in the forecast, and the gate, which the forecast owns. */
+/* Submits jobs like server.scratch to a forecast with this spec, as the server would: several if
+ * they are an array, of which at most `most` run at once (0: any number). Returns the first one's
+ * number in the forecast, and the gate, which the forecast owns. */
 uint32_t block_foresee(struct server *s, struct forecast *f, const struct spec *p, uint32_t count, int64_t most,
 		       const struct gate **ret);
 
