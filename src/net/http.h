@@ -156,5 +156,7 @@ struct http_stats {
 	int connections;
 };
 struct http_stats http_stats(const struct http *h);
+/* Counts the open connections that new ones may replace. */
+int http_connections_idle(const struct http *h);
 
 #endif

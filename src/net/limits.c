@@ -148,6 +148,15 @@ static bool connection_idles(const struct connection *c, uint64_t now)
 	return !c->evicted && waits && now - c->since >= IDLE_MS;
 }
 
+int http_connections_idle(const struct http *h)
+{
+	int n = 0;
+
+	for (const struct connection *c = h->connections; c; c = c->next)
+		n += connection_idles(c, uv_now(h->loop));
+	return n;
+}
+
 /* Returns true if `a` is closed before `b`: first refused connections, then those of the share that
  * has the most, then the one that has been idle longest. */
 static bool goes_before(const struct connection *a, const struct connection *b)

@@ -184,7 +184,7 @@ def real_authority(folder, server):
 
 
 def brief(folder, file, ca, role, seconds):
-    """A certificate like those of issue() that expires after so many seconds."""
+    """A certificate like those of issue() that expires after that many seconds; below 0: it has expired."""
     files = issue(folder, file, ca, role)
     conf = f"{folder}/{file}.conf"
     with open(conf, "w") as f:
@@ -198,13 +198,13 @@ def brief(folder, file, ca, role, seconds):
     return files
 
 
-def issue(folder, file, ca, role, days=9):
-    """A certificate by (key, certificate) of an authority; days 0: it expires at once."""
+def issue(folder, file, ca, role):
+    """A certificate by (key, certificate) of an authority."""
     key, cert, csr, ext = (f"{folder}/{file}.{x}" for x in ("key", "crt", "csr", "ext"))
     openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", csr, "-subj", "/CN=x")
     with open(ext, "w") as f:
         f.write(f"basicConstraints=critical,CA:FALSE\nkeyUsage=critical,digitalSignature\nextendedKeyUsage=serverAuth,clientAuth\nsubjectAltName=URI:{role}\n")
-    openssl("x509", "-req", "-in", csr, "-CA", ca[1], "-CAkey", ca[0], "-days", str(days), "-extfile", ext, "-out", cert, "-set_serial", str(random.getrandbits(60)))
+    openssl("x509", "-req", "-in", csr, "-CA", ca[1], "-CAkey", ca[0], "-days", "9", "-extfile", ext, "-out", cert, "-set_serial", str(random.getrandbits(60)))
     return {"cert": cert, "key": key}
 
 

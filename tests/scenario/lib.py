@@ -308,13 +308,14 @@ class Instance:
                 raise RuntimeError("%s is %s, not %s: %s" % (id, j["state"], states, j.get("comment")))
             time.sleep(0.02)
 
+    def metric(self, name):
+        return float(re.search(rb"^shunt_%s (\S+)$" % name.encode(), self.api("GET", "/v1/metrics")[1], re.M).group(1))
+
     def turns(self, n=5, limit=LIMIT):
         """Waits until the server has completed n further turns. What it can decide without news from outside is decided
         then: the way to show that it does nothing."""
-        def begun():
-            return float(re.search(rb"^shunt_turns_total (\S+)$", self.api("GET", "/v1/metrics")[1], re.M).group(1))
-        last = begun() + n + 1  # the answer may come from within a turn
-        if not until(lambda: begun() >= last, limit):
+        last = self.metric("turns_total") + n + 1  # the answer may come from within a turn
+        if not until(lambda: self.metric("turns_total") >= last, limit):
             raise RuntimeError("the server has not completed %d turns" % n)
 
     # ---- files ----

@@ -223,6 +223,11 @@ struct http_stats http_stats(const struct http *h)
 {
 	return (struct http_stats){0};
 }
+
+int http_connections_idle(const struct http *h)
+{
+	return 0;
+}
 int http_start(uv_loop_t *loop, int fd, const struct http_limits *limits, http_handler handler, void *context,
 	       struct http **ret, struct err *err)
 {

@@ -566,14 +566,15 @@ static struct saves saves_now(struct nest *n, const char *tag)
 }
 
 /* A suspended job is not asked to save its work, whether it was suspended before its start or
- * later; it is when it resumes. */
+ * later, while another is asked twice; it is when it resumes. */
 static void test_suspended(void **state)
 {
 	struct nest *n = *state;
-	struct order o = saving_order(n, "7.1", SAVE_ONLY);
+	struct order o = saving_order(n, "7.1", SAVE_ONLY), other = saving_order(n, "8.1", SAVE_ONLY);
 	struct saves s;
 
-	o.checkpoint.interval = 1;
+	o.checkpoint.interval = other.checkpoint.interval = 1;
+	other.checkpoint.saves_in = "saves/other";
 	assert_int_equal(mkfifo(nest_path(n, "on"), 0666), 0);
 	assert_int_equal(chmod(nest_path(n, "on"), 0666), 0);
 	prologue_set(n, &o, arena_printf(n->a, "#!/bin/sh\necho x; while ! [ -e %s/go ]; do sleep 0.1; done", n->dir));
@@ -582,7 +583,9 @@ static void test_suspended(void **state)
 	nest_signal(n, "7.1", SIGSTOP);
 	nest_write(n, arena_printf(n->a, "%s/go", n->dir), "x", 1, 0644);
 	stopped_await(n, "7.1");
-	usleep(3000000);
+	nest_send(n, &other);
+	nest_saved(n, "8.1", SAVE_GOOD);
+	nest_saved(n, "8.1", SAVE_GOOD);
 	assert_int_equal(saves_now(n, "7.1").state, SAVE_NONE);
 	nest_signal(n, "7.1", SIGCONT);
 	assert_int_equal(nest_saved(n, "7.1", SAVE_GOOD).number, 1);
@@ -592,7 +595,9 @@ static void test_suspended(void **state)
 		usleep(10000);
 		s = saves_now(n, "7.1");
 	} while (s.state == SAVE_BEGUN);
-	usleep(3000000);
+	n->saved.n = 0;
+	nest_saved(n, "8.1", SAVE_GOOD);
+	nest_saved(n, "8.1", SAVE_GOOD);
 	assert_int_equal(saves_now(n, "7.1").state, s.state);
 	assert_int_equal(saves_now(n, "7.1").good, s.good);
 	assert_int_equal(saves_now(n, "7.1").failed, s.failed);
@@ -600,7 +605,9 @@ static void test_suspended(void **state)
 	while (nest_saved(n, "7.1", SAVE_GOOD).good <= s.good)
 		;
 	nest_signal(n, "7.1", SIGKILL);
+	nest_signal(n, "8.1", SIGKILL);
 	nest_result(n, "7.1");
+	nest_result(n, "8.1");
 }
 
 /* What a job was submitted with is not its own; nor does it get there without a method. */

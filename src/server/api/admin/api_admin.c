@@ -598,6 +598,8 @@ void api_metrics(struct server *s, const struct call *c)
 	metric_write(&out, "requests_total", "counter", "Requests to the API.", (double)http.requests);
 	metric_write(&out, "requests_rejected_total", "counter", "Requests refused by a bound.", (double)http.rejected);
 	metric_write(&out, "connections", "gauge", "Open connections.", http.connections);
+	metric_write(&out, "connections_idle", "gauge", "Open connections that new ones may replace.",
+		     http_connections_idle(s->http));
 	metric_write(&out, "memory_kib", "gauge", "Resident memory of the server.", (double)memory_kib());
 	metric_write(&out, "start_time_seconds", "gauge", "When the server started.", (double)s->stats->began);
 	http_reply_strbuf(c->r, 200, "text/plain; version=0.0.4", &out);
