@@ -160,13 +160,15 @@ def run(args, env=None, cwd=None, input=None, user=None, limit=LIMIT, groups=Non
 
 
 def until(what, limit=LIMIT):
-    """Asks until it is true; its value, or what it was in the end."""
+    """Asks until it is true; its value, or what it was in the end. A question that takes long is asked less often."""
     end = time.monotonic() + limit * PATIENCE
     while True:
+        begun = time.monotonic()
         value = what()
-        if value or time.monotonic() > end:
+        now = time.monotonic()
+        if value or now > end:
             return value
-        time.sleep(0.02)
+        time.sleep(max(0.02, now - begun))
 
 
 def gone(pid):
