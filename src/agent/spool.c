@@ -47,7 +47,7 @@ struct closed_tray {
 
 struct spool {
 	char dir[PATH_MAX];
-	struct offer offer; /* current offer; tray "": there is none */
+	struct offer offer; /* current offer; tray "": none */
 	VEC(struct closed_tray) trays;
 	VEC(struct item) items; /* sorted by number */
 	size_t under_way, over;

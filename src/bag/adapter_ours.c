@@ -255,8 +255,8 @@ int ours_submit(struct ours *o, const struct candidate *c, struct adapter_order 
 	return order_submit(ret, n, c->procs, c->time);
 }
 
-/* Submits what static would, in all slots but one, while nothing is known; as far as the machine
- * has room. */
+/* Submits the requests of the static policy in all slots but one, as long as task times are unknown
+ * and the machine has free processors. */
 static int secure(struct ours *o, int slots, struct adapter_order *ret, int n)
 {
 	for (int i = 0; i < slots; i++) {

@@ -59,7 +59,7 @@ struct bag {
 /* Parses a text, which is borrowed for the life of the bag. -EINVAL with the line number;
  * -E2BIG. */
 int bag_parse(const char *text, size_t n, struct bag *ret, struct err *err);
-/* Opens the file `tasks` of a bag's directory. -ENOENT: there is none. */
+/* Opens the file `tasks` of a bag's directory. Returns -ENOENT if it does not exist. */
 int bag_open_in(const char *dir, struct bag *ret, struct err *err);
 void bag_fini(struct bag *b);
 

@@ -110,7 +110,7 @@ void peers_fill(struct broker *b);		/* gives tasks to workers */
 /* In broker_verdict.c. */
 /* Records what became of a task, and drops its other copies. */
 void verdict_apply(struct broker *b, enum verdict verdict, struct record *r);
-/* Finds the copy of a task at a worker; NULL: there is none. */
+/* Finds the copy of a task at a worker; NULL: none. */
 struct flight *flight_find(struct peer *p, uint64_t task, size_t *ret_at);
 /* Keeps a task in mind that was lost with a worker on another host. */
 void loss_doubt(struct broker *b, const struct peer *p, uint32_t task, uint32_t attempt, bool alone);

@@ -196,7 +196,8 @@ static int64_t share(const struct cluster *c, int64_t all)
 	return all;
 }
 
-/* Returns the age of the oldest task that a worker has, microseconds; 0: there is none. */
+/* Returns how long ago the oldest unfinished task was given to a worker, microseconds; 0: no worker
+ * has a task. */
 static int64_t peers_oldest(const struct broker *b)
 {
 	int64_t oldest = b->now;

@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #define LOOK_MS 20
-/* For a child just forked by the holder, or a holder whose SIGKILL is not delivered yet. */
+/* Time allowed to a child just forked by the holder, or to a holder whose SIGKILL is pending. */
 #define BRIEF_MS 2000
-#define ENDING_MS 60000 /* for a holder that frees much memory, or writes a core file */
+#define ENDING_MS 60000 /* time allowed to a holder that frees much memory or dumps core */
 
 static void holder_read(int fd, char pid[LOCK_PID_SIZE])
 {

@@ -70,7 +70,7 @@ struct ping {
 	int64_t n;
 	struct host_state state;
 	int64_t now;	     /* the sender's clock; -1: not known */
-	const char *health;  /* "": well */
+	const char *health;  /* what is wrong; "": healthy */
 	const json_t *owner; /* news of a workstation's owner, or NULL */
 };
 extern const struct schema ping_frame;

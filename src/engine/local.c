@@ -458,7 +458,7 @@ static void on_nursery(uv_poll_t *poll, int status, int events)
 		}
 	}
 	take_frames(e);
-	local_flush(e); /* asks to end what a lost shepherd left */
+	local_flush(e); /* orders for the processes that lost shepherds left behind */
 }
 
 void local_flush(struct local *e)

@@ -27,9 +27,9 @@
 #include "engine/tasks_internal.h"
 #include "engine/watch.h"
 
-#define CALLERS_MOST 4096   /* most connections at once in this process */
-#define CALLERS_OF_ONE 1024 /* most connections of one user */
-#define TASKS_MOST 8192	    /* most tasks, wherever they came from; in this process or separate ones */
+#define CALLERS_MOST 4096   /* maximum connections at once in this process */
+#define CALLERS_OF_ONE 1024 /* maximum connections of one user */
+#define TASKS_MOST 8192	    /* maximum tasks, in this process and in separate ones */
 #define TASKS_OF_ONE 1024
 #define PATIENCE_MS 30000
 #define LINK_WITH ", link with "

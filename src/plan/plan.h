@@ -144,7 +144,7 @@ struct plan {
 	int64_t horizon;
 	/* upper bound on the instants at which CPUs were given back since a caller reset it */
 	int64_t released;
-	int64_t last_booking;	/* latest start of a booking; TIME_BEGIN: there is none */
+	int64_t last_booking;	/* latest start of a booking; TIME_BEGIN: none */
 	uint32_t parts;		/* fences that keep only a part of their node */
 	VEC(int64_t) edges;	/* instants at which fences begin and end, distinct and sorted */
 	VEC(struct hold) holds; /* by job id */

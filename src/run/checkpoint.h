@@ -85,7 +85,7 @@ enum save_state { SAVE_NONE, SAVE_BEGUN, SAVE_GOOD, SAVE_FAILED };
 /* State of an attempt's checkpoints. Each report is complete, so a later one makes up for a lost
  * one. */
 struct saves {
-	enum save_state state; /* state of the latest checkpoint; NONE: there was none */
+	enum save_state state; /* state of the latest checkpoint */
 	enum checkpoint_cause cause;
 	int good, failed;
 	/* number of the last good checkpoint, perhaps of an earlier attempt; 0: none */

@@ -49,7 +49,7 @@ struct child *herd_find(struct herd *h, const char *tag);
 /* Sends a signal to the attempt of a shepherd of ours. Returns 0 or -errno. */
 int herd_signal(struct child *c, int signal);
 
-/* Reads the next report. Returns the child, which still has its tag; NULL: there is none. The
+/* Reads the next report. Returns the child, which still has its tag; NULL: none. The
  * caller calls herd_over() afterwards. */
 struct child *herd_report(struct herd *h, enum handover_report *ret_report, char *text, size_t size, ssize_t *ret_n);
 /* Ends the child's attempt: it waits for another order, or is about to exit. */

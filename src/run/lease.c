@@ -57,7 +57,7 @@ static enum word word_read(int dir, int64_t *ret)
 	return WORD_STAMP;
 }
 
-/* Returns when the last word came; INT64_MAX: leases are suspended; INT64_MIN: there is none. */
+/* Returns when the last word came; INT64_MAX: leases are suspended; INT64_MIN: never. */
 static int64_t word_at(int dir)
 {
 	int64_t stamp = INT64_MIN;

@@ -69,7 +69,7 @@ void saving_lease(struct shepherd *s);
 int64_t saving_next(const struct shepherd *s);
 /* Returns true if the time of a final checkpoint is up: the job must be ended. */
 bool saving_over(const struct shepherd *s, int64_t now);
-/* Returns when the checkpoint for the walltime must begin; NEVER: there is none. */
+/* Returns when the checkpoint for the walltime must begin; NEVER: none. */
 int64_t saving_limit_at(const struct shepherd *s, int64_t term_at);
 /* Returns why the job was ended, if a final checkpoint was made. */
 enum result_cause saving_result(const struct shepherd *s);

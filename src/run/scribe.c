@@ -133,7 +133,7 @@ int scribe_erase(const char *dir)
 
 /* ---- tasks ---- */
 
-/* Returns the number that `last` names; 0: there is none; -errno: it can't be read now, so nothing
+/* Returns the number that `last` names; 0: none; -errno: it can't be read now, so nothing
  * may be deleted. */
 static int64_t last_read(int dir)
 {

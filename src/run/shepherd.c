@@ -392,7 +392,7 @@ static void attempt_run(struct shepherd *s)
 	const struct shepherd_place *place = s->place;
 	struct err err;
 
-	umask(022); /* the attempt before had its own */
+	umask(022); /* the previous attempt may have changed it */
 	getrusage(RUSAGE_CHILDREN, &s->before);
 	lease_begin(&s->lease, o->lease, o->lease > 0 ? boot_us() : 0);
 	int r = live_begin(place->live, &s->live_at, o, place->who->uid, place->cgroup);

@@ -277,7 +277,7 @@ static void due_fill_shortened(struct sched *s, double shorten)
 	for (struct spot i = {0}; s->window.cpus[0] > 0 && (next = ranks_at(&s->line.by_fill, &i));) {
 		struct queued e = *next;
 		const struct queued *ahead = ranks_ahead(&s->line.by_fill, &i, AHEAD);
-		if (ahead) /* the jobs are far apart in memory: waiting for them was half of the pass */
+		if (ahead) /* jobs are far apart in memory: cache misses took half of the pass */
 			__builtin_prefetch(&cluster_job(s->c, ahead->job)->request);
 		if (!sched_may(s, e.job) && e.job != s->head) {
 			queue_line_up(s, e.job);

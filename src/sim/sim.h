@@ -44,7 +44,7 @@ struct sim_options {
 /* Refused jobs, by reason. */
 struct refusals {
 	int64_t jobs;
-	int n; /* number of reasons kept: the first ones */
+	int n; /* number of reasons kept, in the order in which they came up */
 	struct refused_for {
 		int64_t jobs;
 		int64_t first; /* id of the first job refused for it */

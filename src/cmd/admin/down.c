@@ -185,7 +185,7 @@ const struct command command_down = {
 	.operands = "",
 	.about = "Stop the server; running jobs continue.",
 	.details =
-		"The same as 'shunt shutdown --leave-jobs'. It is the user's own server or, if there is none, the system's.",
+		"The same as 'shunt shutdown --leave-jobs'. Stops the user's own server or, if none is running, the system's.",
 	.options = down_options,
 	.size = sizeof(struct down_arguments),
 	.run = down,

@@ -277,7 +277,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		if ((int)json_array_size(chosen) < operands->n)
 			code = command_fail(c, "not all of these nodes exist ('shunt nodes' lists them)");
 		else if (json_array_size(chosen) == 0 && !a->json)
-			printf("There are no nodes yet: 'shunt token create' shows how to add a machine.\n");
+			printf("No nodes yet: 'shunt token create' shows how to add a machine.\n");
 		json_decref(chosen);
 		reply_fini(&reply);
 	}

@@ -177,7 +177,7 @@ static void show_node(const json_t *o)
 	struct strbuf text = {0};
 
 	if (!*member_text(o, "policy")) {
-		printf("This machine is node %s of the cluster %s, and not a workstation: jobs run here whoever uses it.\n",
+		printf("This machine is node %s of the cluster %s, and not a workstation: jobs run here even while somebody uses it.\n",
 		       member_text(o, "node"), member_text(o, "cluster"));
 		return;
 	}

@@ -216,7 +216,7 @@ static int revoke(const struct command *c, const void *arguments, const struct o
 	return change_close(&ch) == EXIT_OK ? EXIT_OK : EXIT_FAILED;
 }
 
-static const char *const revoke_examples[] = {"shunt token revoke u7", "Whoever has it is nobody from now on.", NULL};
+static const char *const revoke_examples[] = {"shunt token revoke u7", "Nobody can use it from now on.", NULL};
 
 const struct command command_token_revoke = {
 	.name = "token revoke",

@@ -7,7 +7,8 @@
 #include "cmd/lib/show.h"
 #include "cmd/pbs/jobspec.h"
 
-/* Returns an option that does not go with a job that was submitted before; NULL: there is none. */
+/* Returns the name of an option that cannot be used when a job is submitted again; NULL: none was
+ * given. */
 static const char *option_refused(const struct job_arguments *a)
 {
 	return a->interactive || a->hold	     ? "--interactive and --hold"

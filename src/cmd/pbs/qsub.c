@@ -533,7 +533,7 @@ static const char *const submit_examples[] = {
 	"shunt submit --array 1-100%5 --depend afterok:12 job.sh",
 	"A hundred jobs, five at once, when job 12 has ended well.",
 	"shunt submit --restart 12 --resources walltime=8:00:00",
-	"Go on where job 12 was stopped by its limit, for up to eight hours.",
+	"Continue where job 12 was stopped by its limit, for up to eight hours.",
 	NULL,
 };
 

@@ -11,7 +11,7 @@ struct simulate_site {
 	struct ruleset rules;
 	bool ruled;    /* qmgr's output was read */
 	char *machine; /* nodes in the form of machine_build(); NULL: not known */
-	/* why a configuration file did not give the nodes; NULL: there was none */
+	/* why a configuration file did not give the nodes; NULL: none */
 	const char *unknown;
 	char *policy; /* NULL: not given */
 	bool hooks;   /* has hooks (hooks/), which are not simulated */

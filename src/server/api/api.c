@@ -79,7 +79,7 @@ static bool asker_admit(struct server *s, const struct route *route, struct http
 		bool other = request_remote(r) && !request_page(r);
 		if (!other)
 			http_error(r, CODE_FORBIDDEN,
-				   "%s is for other machines, over TLS: who asks by this socket is known.",
+				   "%s is for other machines, over TLS: this socket already identifies its user.",
 				   route->path);
 		return other;
 	}

@@ -23,7 +23,7 @@
 
 struct look {
 	struct read_work work;
-	int64_t oldest; /* instant at which it ended; 0: there is none */
+	int64_t oldest; /* instant at which it ended; 0: none */
 };
 
 static int look_read(struct read_work *w, struct store *store)

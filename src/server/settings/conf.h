@@ -88,7 +88,7 @@ extern const int nconf;
 
 void conf_init(struct conf *c); /* sets all defaults */
 void conf_fini(struct conf *c);
-/* Reads a file over the values in `c`. -ENOENT: there is none; -EINVAL with "FILE:LINE: what is
+/* Reads a file over the values in `c`. -ENOENT: no such file; -EINVAL with "FILE:LINE: what is
  * wrong, what is allowed": `c` is unchanged. */
 int conf_load(struct conf *c, const char *path, struct err *err);
 /* Does the same for a text; messages call it `path`. */

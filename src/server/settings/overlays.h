@@ -92,7 +92,7 @@ struct overlay *overlay_add(struct server *s, const char *name, const struct ove
 void overlay_store(struct server *s, struct overlay *o);
 struct overlay_allocation *overlay_allocation(struct overlay *o, int64_t id); /* NULL: not known */
 void overlay_drop(struct server *s, struct overlay *o);
-/* Returns the listen address for overlays, "PORT"; NULL: there are none. Borrowed until the next
+/* Returns the listen address for overlays, "PORT"; NULL: none. Borrowed until the next
  * call. */
 const char *overlays_listen(const struct server *s);
 void overlays_opened(struct server *s, int port);

@@ -397,7 +397,7 @@ static void ask_send(struct hook_worker *w, struct hook_ask *a)
 	watch(w, a->check || a->trial);
 }
 
-/* Returns an idle process, starting one if the limit allows it. NULL: there is none. */
+/* Returns an idle process, starting one if the limit allows it. NULL: none. */
 static struct hook_worker *worker_free(struct hook_crew *c, int *ret_rc)
 {
 	*ret_rc = 0;

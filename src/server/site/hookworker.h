@@ -43,7 +43,7 @@ struct hook_crew {
 	struct hook_crew_calls calls;
 	struct hook_worker *worker[HOOK_WORKERS]; /* NULL: not running */
 	VEC(struct hook_ask *) waiting;
-	/* head and data of the request with the files in force; empty: there are none */
+	/* head and data of the request with the files in force; empty: none */
 	struct strbuf files, texts;
 	uint64_t version; /* version of both */
 	bool stopped;

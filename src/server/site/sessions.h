@@ -21,7 +21,7 @@ struct sessions;
 #define SESSION_HEADER "Shunt-Session"
 #define SESSION_SECRET 64    /* including its NUL */
 #define SESSION_LIFE 604800  /* seconds */
-#define LINK_LIFE 600	     /* seconds that a link can be used, once */
+#define LINK_LIFE 600	     /* lifetime of a sign-in link, seconds; it works once */
 #define SESSIONS_PER_USER 20 /* a new one ends the oldest */
 
 /* Makes the secret of a link: the first client to show it is signed in as this user. If the user

@@ -79,7 +79,7 @@ static int again_read(struct server *s, const struct call *c, uint32_t *ret_id, 
 	if (rc == -ENOENT)
 		return err_code(
 			err, CODE_UNKNOWN_JOB,
-			"there is no job %.100s, or the server has forgotten it, and its script with it (keep_completed)",
+			"job %.100s does not exist, or the server no longer keeps it and its script (keep_completed)",
 			c->name);
 	if (rc < 0)
 		return rc;

@@ -303,7 +303,7 @@ static int do_run(struct change *c, uint32_t id, struct err *err)
 	if (!sched_run(s->sched, id, on, s->clock->now)) {
 		if (held)
 			sched_hold(s->sched, id, s->clock->now);
-		return state_error(s, id, "there is no room for it now ('shunt why' shows what is in its way)", err);
+		return state_error(s, id, "it does not fit now ('shunt why' shows what is in its way)", err);
 	}
 	block_running(s, id);
 	entry_event(s, id, EVENT_NOTE, &(struct payload){.text = "started before its turn", .who = c->w->user});

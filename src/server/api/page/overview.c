@@ -35,9 +35,9 @@
 #include "server/site/who.h"
 #include "store/store.h"
 
-#define ROWS 30	     /* rows of each list of jobs, at most */
-#define OWN 12	     /* rows of the caller's own jobs, at most */
-#define PEOPLE 12    /* users shown, at most */
+#define ROWS 30	     /* maximum rows of each list of jobs */
+#define OWN 12	     /* maximum rows of the caller's own jobs */
+#define PEOPLE 12    /* maximum users shown */
 #define LOOKED 20000 /* newest entries searched for own and for blocked jobs */
 
 #define JOB_FIELDS                                                                                                                   \
@@ -218,7 +218,7 @@ static void people_inside(const struct subject *o, struct json *j)
 }
 
 static const struct field overview_fields[] = {
-	{"user", .is = REQUIRED | IS_TEXT, "who asks", MEMBER(struct subject, user)},
+	{"user", .is = REQUIRED | IS_TEXT, "the caller", MEMBER(struct subject, user)},
 	{"role", .is = REQUIRED | IS_TEXT, .words = "user|operator|manager", MEMBER(struct subject, role)},
 	{"machine", .is = REQUIRED | IS_OBJECT, .of = &machine_answer, .inside = machine_inside},
 	{"cpus_used", .is = REQUIRED | IS_INT, MEMBER(struct subject, used)},

@@ -31,7 +31,7 @@
 #define BYTES_MOST (64u << 20)
 #define UNPACKED_MOST (INT64_C(1) << 30)
 #define MEMBERS_MOST 100000
-#define UPLOADS_MAX 4 /* uploads at once, at most */
+#define UPLOADS_MAX 4 /* maximum uploads at once */
 
 struct upload {
 	uv_work_t work;

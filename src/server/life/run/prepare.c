@@ -529,7 +529,7 @@ static const char *nodefile_text(struct server *s, const struct attempt *t, cons
 	return ret;
 }
 
-/* Lists the GPUs of all hosts in TORQUE's format; NULL: there are none. */
+/* Lists the GPUs of all hosts in TORQUE's format; NULL: none. */
 static const char *gpufile_text(const struct server *s, const struct attempt *t, struct arena *a)
 {
 	struct strbuf text = {0};

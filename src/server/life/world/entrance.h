@@ -23,7 +23,7 @@ int entrance_look(struct server *s, const struct spec *p, struct entrance *ret, 
 /* Checks that the job may start now. The error has the code would_displace if the user might
  * consent to the displacement. */
 int entrance_check(struct server *s, const struct submission *x, struct err *err);
-/* Ends an accepted job that did not start, for whatever reason: it does not wait. */
+/* Ends an accepted job that did not start at once, whatever the reason: such jobs never wait. */
 void entrance_settle(struct server *s, uint64_t number);
 
 #endif
