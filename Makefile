@@ -17,10 +17,10 @@ build: packages-run moved-build build/build.ninja
 packages-%:
 	@tools/install-deps $*
 
-# meson keeps the place of the sources in a build directory: when they were moved, it is made anew.
+# meson keeps the place of the sources in a build directory: when they were moved, it is made again.
 moved-%:
 	@if [ -d $* ] && ! grep -qF '"source": "$(CURDIR)"' $*/meson-info/meson-info.json 2>/dev/null; then \
-		echo "$* was made for sources in another place: it is made anew."; rm -rf $*; fi
+		echo "$* was made for sources in another place: it is made again."; rm -rf $*; fi
 
 build/build.ninja: | packages-run moved-build
 	@meson setup build -Dtests=false -Db_lto=true --prefix=$(PREFIX)

@@ -79,7 +79,7 @@ export function number(n: number): string {
   return new Intl.NumberFormat(language()).format(n);
 }
 
-/* With so many digits behind the point, or the comma. */
+/* With that many digits behind the point, or the comma. */
 export function decimal(n: number, digits = 1): string {
   return new Intl.NumberFormat(language(), { minimumFractionDigits: digits, maximumFractionDigits: digits }).format(n);
 }

@@ -60,7 +60,7 @@ function decoded(text: string): string {
 function View({ hash, user }: { hash: string; user: User }): JSX.Element {
   const [, view, name] = hash.split("/").map(decoded);
   const before = useRef(hash);
-  /* A new view is announced, and the keyboard goes on from its beginning. */
+  /* A new view is announced, and the keyboard continues from its beginning. */
   useEffect(() => {
     if (before.current === hash) return;
     before.current = hash;

@@ -34,7 +34,7 @@ export interface Placed {
   cpu: number;
 }
 
-/* The lowest gap of so many CPUs among pieces that overlap; where forecasts add up to more than there are, the last CPUs. */
+/* The lowest gap of that many CPUs among pieces that overlap; where forecasts add up to more than there are, the last CPUs. */
 function gap(busy: Placed[], cpus: number, all: number): number {
   let at = 0;
   for (const b of [...busy].sort((x, y) => x.cpu - y.cpu)) {

@@ -215,7 +215,7 @@ export const sentences: Record<string, string> = {
   "running jobs extend into it: {1} (set ignore_jobs to create it anyway; they keep running)": "há trabalhos em execução que entram nela: {1} (defina ignore_jobs para criá-la mesmo assim; eles continuam)",
   "it would break guaranteed deadlines: {1} (set breaks_deadlines to create it anyway)": "ela quebraria prazos garantidos: {1} (defina breaks_deadlines para criá-la mesmo assim)",
   "node_count: only {1} suitable node{2} up and not reserved at that time": "node_count: só {1} nó(s) adequados, no ar e livres de reserva nesse período",
-  /* what is known besides of an event */
+  /* what else is known of an event */
   held: "retido",
   released: "liberado",
   altered: "alterado",

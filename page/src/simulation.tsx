@@ -165,7 +165,7 @@ export function SimulationSection(): JSX.Element {
     reload();
   };
   const simulate = (w: { days: number; policies: string[]; again?: boolean }, from = serverNow()) => void answer(post<Simulation>("/v1/simulations", w), from);
-  /* One that was begun before goes on: the same question is answered with it. */
+  /* One that was begun before continues: the same question is answered with it. */
   useEffect(() => {
     if (data?.running && since === null) simulate({ days: data.running.days, policies: data.running.policies }, data.running.asked);
     else if (data?.simulations.length && !shown && since === null) void answer(get<Simulation>(`/v1/simulations/${data.simulations[0].id}`), serverNow());

@@ -497,7 +497,7 @@ const en = {
   "simulation.of": "{jobs} jobs of the last {days} days, simulated {at}.",
   "simulation.refused": "{n} jobs were left out, since the nodes and rules of today do not take them: {why}",
   "simulation.waits": "How long jobs would have waited",
-  "simulation.waits.about": "The share of jobs that waited at most so long.",
+  "simulation.waits.about": "The share of jobs that waited at most that long.",
   "simulation.numbers": "In numbers",
   "simulation.measure": "Measure",
   "simulation.queue": "Waiting jobs",

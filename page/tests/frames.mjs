@@ -8,7 +8,7 @@ const [url, view] = process.argv.slice(2);
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"] });
 const page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
 page.setDefaultTimeout(120000);
-/* What the page itself does in a frame: on a machine that others use, frames are late for other reasons, too. */
+/* What the page itself does in a frame: on a machine that others use, frames are late for other reasons as well. */
 await page.addInitScript(() => {
   const own = window.requestAnimationFrame.bind(window);
   window.spent = [];
