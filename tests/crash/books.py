@@ -17,7 +17,7 @@ def give(instance):
 
 
 def back(walltime, used):
-    """What is returned to a job that ran for so long."""
+    """What is returned to a job that ran for that long."""
     return max(0, walltime - used) * RETURNED // 100
 
 

@@ -1,4 +1,4 @@
-"""Jobs that count, save their work when they are asked to, and go on from there: no completed step may be lost."""
+"""Jobs that count, save their work when they are asked to, and continue from there: no completed step may be lost."""
 
 CLASS = "counter"
 SAVE_SECONDS = 5  # that a checkpoint may take, and that one must have run for to be moved
@@ -48,7 +48,7 @@ def attempts(lines):
 
 
 def check(checks, job, row):
-    """Each attempt goes on from the last step that was saved, or from the beginning when it was asked to run again."""
+    """Each attempt continues from the last step that was saved, or from the beginning when it was asked to run again."""
     lines = checks.record.lines(job, None)
     saved, highest = 0, 0
     checks.excused["moves of running jobs"] += (row["checkpoints"] or {}).get("moves", 0)
@@ -57,9 +57,9 @@ def check(checks, job, row):
             return checks.complain(job, f"attempt without a beginning: {lines}")
         again = job.reruns[None] and resumed == 0
         if resumed < saved and not again and not checks.lost_allowed:
-            return checks.complain(job, f"{saved} steps were saved, and it went on from {resumed}: {row}, evidence {lines}")
+            return checks.complain(job, f"{saved} steps were saved, and it continued from {resumed}: {row}, evidence {lines}")
         if resumed > highest:
-            return checks.complain(job, f"{highest} steps were done, and it went on from {resumed}: {row}, evidence {lines}")
+            return checks.complain(job, f"{highest} steps were done, and it continued from {resumed}: {row}, evidence {lines}")
         if steps != list(range(resumed + 1, resumed + 1 + len(steps))):
             return checks.complain(job, f"steps are out of order: {lines}")
         checks.excused["restarts from a checkpoint"] += k > 0 and resumed > 0

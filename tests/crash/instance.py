@@ -198,7 +198,7 @@ class Instance:
             rest = self.processes()
             if not rest:
                 return
-            # All stand still first: a shell whose command was killed a moment before itself would say so, and go on.
+            # All stand still first: a shell whose command was killed a moment before itself would say so, and continue.
             for blow in (signal.SIGSTOP, signal.SIGKILL):
                 for pid in rest:
                     try:

@@ -14,7 +14,7 @@ def prepare(clients):
 
 
 def turn(clients):
-    """Reserves the node for nobody's jobs, or releases it. Jobs that run there go on; it is refused if a deadline would break."""
+    """Reserves the node for nobody's jobs, or releases it. Jobs that run there continue; it is refused if a deadline would break."""
     kept = clients.record.kept
     if kept and kept[-1][1] == float("inf"):
         return release(clients)

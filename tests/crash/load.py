@@ -260,7 +260,7 @@ class Clients:
             job.rerun.append((index, at))
 
     def do_holds(self, rng, mine):
-        """Of jobs that wait or run, by whoever released them or did not."""
+        """Of jobs that wait or run, whether or not somebody released them."""
         found = self.pick(rng, mine, rng.choice(("Q", "Q,H,W", "R")))
         if not found or found[0].deadline():
             return False
@@ -276,7 +276,7 @@ class Clients:
 
     def do_signals(self, rng, mine):
         found = self.pick(rng, mine, "R")
-        if not found or found[0].wanted or found[0].steps:  # one that is suspended goes on failing to save
+        if not found or found[0].wanted or found[0].steps:  # one that is suspended keeps failing to save
             return False
         job, id, _ = found
         job.suspended = True

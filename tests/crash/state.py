@@ -4,7 +4,7 @@ import os
 import time
 from urllib.parse import quote
 
-# What tells how long, or how much just now.
+# Fields that show how long, or how much just now.
 MOVING = {"used", "used_walltime", "used_cput", "load", "now", "pid", "started_at", "memory_free", "heard", "expected_start", "expected_end", "expected_made", "no_estimate", "forecast", "foreseen"}
 SERVER = {"started"}  # of the server itself
 

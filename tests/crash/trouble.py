@@ -99,7 +99,7 @@ def full_disk_and_killed(case):
 
 
 def locked(case):
-    """Another process locks the store: the server says so, waits, and goes on; and does not start without it."""
+    """Another process locks the store: the server says so, waits, and continues; and does not start without it."""
     case.instance.up()
     case.submit(3)
     other = sqlite3.connect(case.store, isolation_level=None)
@@ -158,7 +158,7 @@ def damaged(case):
 
 
 def second(case):
-    """Another server for the same directory is refused, and the first one goes on."""
+    """Another server for the same directory is refused, and the first one continues."""
     case.instance.up()
     job = case.submit()
     for more in ([], ["--foreground"]):

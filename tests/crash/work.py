@@ -452,7 +452,7 @@ class Checks:
         return self.written(job, row, exact=True)
 
     def in_time(self, job, row, start):
-        """No attempt goes on after its limit, whatever ended it."""
+        """No attempt continues after its limit, whatever ended it."""
         used = row["used_walltime"] or 0
         return used <= max(job.limits_at(start + used), default=0) + LIMIT_SLACK
 

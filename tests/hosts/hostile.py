@@ -141,7 +141,7 @@ class Wire:
 
 
 def refusal(host, to, port, first={"t": "hello"}, **more):
-    """True if whoever comes so is shut out, in the handshake or before an answer to what he says."""
+    """True if such a caller is shut out, in the handshake or before an answer to its message."""
     try:
         w = Wire.open(host, to, port, **more)
     except OSError:

@@ -89,7 +89,7 @@ class World:
         self.copy_etc()
         self.hosts = {}
         self.daemons = []
-        # The switch is a namespace, too: nothing of it shows outside.
+        # The switch is also a namespace: nothing of it shows outside.
         self.switch = subprocess.Popen(["unshare", "--net", "sleep", "infinity"])
         until(lambda: os.readlink(f"/proc/{self.switch.pid}/ns/net") != os.readlink("/proc/self/ns/net"))
         self.in_switch("ip", "link", "set", "lo", "up")
@@ -99,7 +99,7 @@ class World:
         self.in_switch("ip", "link", "set", "br0", "up")
 
     def copy_etc(self):
-        """Anew while useradd of another test makes and removes files there."""
+        """Copies again while useradd of another test makes and removes files there."""
         etc = self.base + "/etc"
 
         def copied():
@@ -293,7 +293,7 @@ class Host:
         self.fast()
 
     def slow(self, delay_ms=0, loss=0):
-        """Packets from and to it are late, or lost in so many of a hundred cases (wire.c)."""
+        """Packets from and to it are late, or lost in that many of a hundred cases (wire.c)."""
         self.fast()
         tap = "t" + self.wire
         self.bad = subprocess.Popen(["nsenter", f"--net=/proc/{self.world.switch.pid}/ns/net", self.world.wire_program(), self.wire,
@@ -370,7 +370,7 @@ class Daemon:
             kill(self.pid, sig)
 
     def kill(self):
-        """Its jobs go on."""
+        """Its jobs continue."""
         if self.process:
             self.signal(signal.SIGKILL)
             until(lambda: self.process.poll() is not None, 10)

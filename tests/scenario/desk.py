@@ -129,7 +129,7 @@ class Desk(Instance):
             return [0, 0]
 
     def counts(self):
-        """All of them go on: at some time, since on a busy machine they come last."""
+        """All of them continue: at some time, since on a busy machine they come last."""
         before = self.counters()
         return until(lambda: all(b > a for a, b in zip(before, self.counters())))
 

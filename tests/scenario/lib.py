@@ -3,7 +3,7 @@ What scenarios with the real server stand on: an instance in a directory of its 
 waiting for a state by asking, and outputs compared with texts in which what differs from run to run has a name.
 
 Every comparison is one line of TAP. A scenario is a function; one that raises is one failure more, and the next
-goes on.
+continues.
 """
 import atexit
 import difflib
@@ -172,7 +172,7 @@ def until(what, limit=LIMIT):
 
 
 def gone(pid):
-    """The process is no more, or only waits for whoever inherited it."""
+    """The process is gone, or only waits for the process that inherited it."""
     try:
         return open("/proc/%d/stat" % pid).read().rsplit(")")[1].split()[0] == "Z"
     except OSError:

@@ -157,7 +157,7 @@ PASSING = {"server": {"home", "log", "state_directory", "host", "pid", "version"
 
 def steady(view, saved):
     """Without what differs from run to run. Times after the start of the server are one word: what it did then is compared, not when. What is
-    only expected of the plan is left out, too."""
+    only expected of the plan is also left out."""
     def of(x, leave_out):
         if isinstance(x, dict):
             runs = x.get("state") == "R"

@@ -7,7 +7,7 @@ import subprocess
 
 from lib import Instance, server, user_remove
 
-# What PAM is asked here: every account has the password "right"; "crash" kills whoever asks; "slow" takes until there is a file "go", "hang" until "hanging" is gone.
+# What PAM is asked here: every account has the password "right"; "crash" kills the caller; "slow" takes until there is a file "go", "hang" until "hanging" is gone.
 PAM = """auth [success=1 default=ignore] pam_exec.so expose_authtok quiet %s
 auth requisite pam_deny.so
 auth required pam_permit.so
