@@ -20,7 +20,7 @@
 #include "bench.h"
 #include "sched/sched.h"
 
-#define ARRIVALS 500	   /* arrivals timed, at most */
+#define ARRIVALS 500	   /* maximum arrivals timed */
 #define ARRIVALS_LEAST 200 /* arrivals timed, at least, if time is up */
 #define PASSES 50
 #define PASSES_LEAST 5

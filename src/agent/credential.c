@@ -11,8 +11,8 @@
 #include "agent/agent_internal.h"
 #include "base/logline.h"
 
-#define ASK_LEAST 1000	 /* least ms between two requests */
-#define ASK_MOST 3600000 /* most ms between two requests */
+#define ASK_LEAST 1000	 /* minimum ms between two requests */
+#define ASK_MOST 3600000 /* maximum ms between two requests */
 
 static int contexts_create(const struct agent *a, const struct keys *k, struct tls_context **ret_calls,
 			   struct tls_context **ret_listens, struct err *err)

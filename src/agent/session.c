@@ -38,7 +38,7 @@
 #define SILENCE_LEAST 3000
 #define SAID_MS 600000 /* interval at which the log repeats why the server is not connected */
 #define GUEST_MS (GUEST_ALONE_MOST * 1000)
-#define SAID_MOST 16 /* most different reasons logged in that time */
+#define SAID_MOST 16 /* maximum different reasons logged in that time */
 
 static void session_call(struct session *s);
 

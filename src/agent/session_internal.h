@@ -16,7 +16,7 @@
 struct agent;
 struct link;
 
-#define PINGS 16 /* most pings without an answer */
+#define PINGS 16 /* maximum pings without an answer */
 
 enum stage { AWAY, CALLS, GREETS, LISTENS };
 

@@ -25,7 +25,7 @@
 #include "base/ticks.h"
 #include "client/tray.h"
 
-#define WINDOW 32 /* most changes in flight */
+#define WINDOW 32 /* maximum changes in flight */
 #define PIECE (512 * 1024)
 #define FAR_MOST 20000
 #define FAR_BYTES (512u << 20)

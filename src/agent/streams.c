@@ -19,7 +19,7 @@
 #include "engine/frames.h"
 
 #define CHUNK 65536
-#define AHEAD 262144 /* most bytes waiting in a link */
+#define AHEAD 262144 /* maximum bytes waiting in a link */
 #define LOOK_MS 200  /* ms between two checks of a file that grows */
 #define READERS_MOST 256
 

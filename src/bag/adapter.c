@@ -10,8 +10,8 @@
 #include "bag/adapter_internal.h"
 
 #define FIRST_GUESS 600 /* seconds */
-#define REVIEW_EVERY 60 /* seconds between reviews, at least */
-/* least pause as a share of the bag's age: an old bag need not be reviewed every minute */
+#define REVIEW_EVERY 60 /* minimum seconds between reviews */
+/* minimum pause as a share of the bag's age: an old bag need not be reviewed every minute */
 #define REVIEW_SHARE 0.05
 
 static const char *const names[ADAPTER_HEURISTICS] = {

@@ -41,8 +41,8 @@ int adapter_find(const char *name, enum adapter_heuristic *ret, struct err *err)
 
 struct adapter_limits {
 	int requests;	     /* requests submitted and not ended, at most; 1 to ADAPTER_REQUESTS */
-	int64_t procs;	     /* processors of a request, at most */
-	int64_t time;	     /* seconds of a request, at most */
+	int64_t procs;	     /* maximum processors of a request */
+	int64_t time;	     /* maximum seconds of a request */
 	int64_t first_guess; /* assumed seconds of a task before anything is known; 0: 600 */
 };
 #define ADAPTER_REQUESTS 64

@@ -24,12 +24,12 @@
 #include "bag/adapter_ours.h"
 
 #define WAIT_COUNTS 0.7 /* counted share of a planned wait, as many jobs end before their time */
-#define ENOUGH 0.01	/* least gain of a request for an open slot, as a logarithm */
+#define ENOUGH 0.01	/* minimum gain of a request for an open slot, as a logarithm */
 #define GRID 1.4	/* ratio between the processors of successive candidates */
 #define DUTY 0.5	/* share of the machine that later requests are expected to get */
 #define SHORTEST 50	/* shortest task considered, seconds */
 #define MARGIN 1.1	/* factor over the longest task seen */
-#define UNSEEN 0.5	/* least share above the mean, while longer tasks were cut off */
+#define UNSEEN 0.5	/* minimum share above the mean, while longer tasks were cut off */
 #define ROOM 1.1	/* capacity needed relative to the tasks left, if these are more than processors */
 #define AHEAD 0.1	/* weight of the mean finish time, relative to that of the last task */
 #define LEARN 0.2	/* weight of the time until the first task is finished, while none is */

@@ -14,7 +14,7 @@
 
 enum {
 	AHEAD_US = 20000,  /* duration of the tasks that a worker has beyond those it runs, about */
-	AHEAD_MOST = 128,  /* number of these tasks, at most */
+	AHEAD_MOST = 128,  /* maximum number of these tasks */
 	LONG_US = 1000000, /* longer tasks are sent one by one */
 	/* a task that runs longer should have no others queued behind it while workers are idle */
 	STUCK_US = 50000,

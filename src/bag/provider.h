@@ -38,7 +38,7 @@ struct provider_limits {
 	bool elastic;
 	/* requests out at once, at most; 0: none now, during a pause after a failure */
 	int64_t pending;
-	int64_t processors;  /* processors of one request, at most */
+	int64_t processors;  /* maximum processors of one request */
 	int64_t seconds;     /* seconds of one request, at most; -1: no end */
 	int64_t hosts, used; /* hosts that need no request, and how many of them are in use */
 };

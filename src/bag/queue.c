@@ -13,7 +13,7 @@
 enum {
 	/* times a large task is passed over before a worker is kept free for it */
 	PASSED_MOST = 16,
-	LOOK = 64, /* tasks of a line examined for one that the worker may take, at most */
+	LOOK = 64, /* maximum tasks of a line examined for one that the worker may take */
 	ALONE = 2, /* losses after which a task runs alone */
 };
 

@@ -20,7 +20,7 @@
 enum {
 	/* waiting jobs that are planned, at most; those behind them hardly matter */
 	REBUILD_WAITING = 1000,
-	REBUILD_JOBS = 100000, /* jobs that are read, at most */
+	REBUILD_JOBS = 100000, /* maximum jobs that are read */
 };
 
 struct rebuild_job {

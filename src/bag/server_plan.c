@@ -19,8 +19,8 @@ static int64_t integer(const json_t *o, const char *key)
 
 enum {
 	PLAN_NODES = 100000,
-	PLAN_CPUS = 1000000, /* CPUs of a node, at most */
-	PLAN_EXPECTED = 500, /* most jobs whose expected start a server shows */
+	PLAN_CPUS = 1000000, /* maximum CPUs of a node */
+	PLAN_EXPECTED = 500, /* maximum jobs whose expected start a server shows */
 	/* seconds; the forecast of a long queue may be that old, and then newer jobs are missing */
 	PLAN_OLD = 10,
 };

@@ -26,7 +26,7 @@
 enum {
 	PAUSE_MOST = 600,
 	PATIENCE = 12,	      /* limit for joining, in multiples of the pace */
-	REQUESTS_MOST = 9999, /* requests of a run, at most */
+	REQUESTS_MOST = 9999, /* maximum requests of a run */
 };
 
 struct host {

@@ -16,7 +16,7 @@
 #define DAY_SECONDS 86400  /* seconds in a day without a clock change */
 #define MONDAY 3	   /* 1970-01-01 was a Thursday, three days after a Monday */
 #define FOREVER (15 * DAY) /* minutes: merged spans that last this long never end */
-#define DONE_MOST 10000	   /* most spans that hours_done() examines */
+#define DONE_MOST 10000	   /* maximum spans that hours_done() examines */
 
 /* ---- parsing ---- */
 

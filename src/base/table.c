@@ -20,7 +20,7 @@
 #include "base/vec.h"
 
 #define GAP 2	    /* blanks between columns */
-#define NARROWEST 3 /* least width to which a column is cut */
+#define NARROWEST 3 /* minimum width to which a column is cut */
 #define AT_ONCE (1 << 16)
 
 /* Order in which columns are cut. */

@@ -88,9 +88,9 @@ struct job {
 	int64_t start;	  /* instant: planned (ALLOCATED) or actual (NOW, RUNNING and later) */
 	/* instant of the last checkpoint; 0 or before `start`: none in this attempt */
 	int64_t saved;
-	int64_t saving;	  /* most seconds a checkpoint takes; 0: it makes none */
-	int64_t starting; /* most seconds before its walltime counts: the prologue */
-	/* most seconds from the end of walltime and tolerance until its slot is free:
+	int64_t saving;	  /* maximum seconds a checkpoint takes; 0: it makes none */
+	int64_t starting; /* maximum seconds before its walltime counts: the prologue */
+	/* maximum seconds from the end of walltime and tolerance until its slot is free:
 	 * kill_delay, epilogue */
 	int64_t ending;
 	int64_t since; /* instant of the last change of state */

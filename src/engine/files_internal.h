@@ -8,13 +8,13 @@
 #include "base/vec.h"
 #include "engine/files.h"
 
-#define CHUNK 262144	      /* most bytes of a data frame */
-#define SEND_AHEAD (1u << 20) /* most bytes waiting in a link */
+#define CHUNK 262144	      /* maximum bytes of a data frame */
+#define SEND_AHEAD (1u << 20) /* maximum bytes waiting in a link */
 #define PATIENCE_MS 30000     /* ms without progress after which the calling end gives up */
 #define GUEST_MS 120000	      /* ms without progress after which the called end gives up */
 #define LINGER_MS 10000	      /* ms that a connection is kept for the next file */
 #define DOUBT "this host has not heard from the server for too long to trust other nodes"
-#define CRC_MOST (INT64_C(64) << 20) /* most bytes read again to see what has arrived */
+#define CRC_MOST (INT64_C(64) << 20) /* maximum bytes read again to see what has arrived */
 
 /* An idle connection, kept for the next file. */
 struct spare_link {

@@ -9,7 +9,7 @@
 #include "base/codec.h"
 #include "base/json.h"
 
-#define REASON_MAX 4096 /* most bytes of a host's reason, which is stored and shown */
+#define REASON_MAX 4096 /* maximum bytes of a host's reason, which is stored and shown */
 
 enum { FRAME = 1 << 0, ITEM = 1 << 1, BOTH = FRAME | ITEM, NESTED = 1 << 2 };
 

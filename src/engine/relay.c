@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "engine/watch.h"
 
-#define ROOM 131072 /* most bytes waiting for a side */
+#define ROOM 131072 /* maximum bytes waiting for a side */
 #define PART 32768
 
 struct side {

@@ -33,7 +33,7 @@ struct tasks_options {
 	/* each task gets a separate process, which outlives this one; forked, so not for large
 	 * processes */
 	bool apart;
-	int most, most_of_one; /* most tasks at once, and of one user; 0: the defaults */
+	int most, most_of_one; /* maximum tasks at once, and of one user; 0: the defaults */
 	/* ms to wait for an unreachable host, for example while its agent is upgraded; 0: the
 	 * default */
 	int patience;

@@ -8,7 +8,7 @@
 #include "engine/tasks.h"
 #include "run/task.h"
 
-#define TASK_QUEUE 262144 /* most bytes waiting on the way before the sender is paused */
+#define TASK_QUEUE 262144 /* maximum bytes waiting on the way before the sender is paused */
 
 /* Sends the last frame: the task was not started, or its outcome is unknown. The reason may contain
  * any bytes. */

@@ -20,7 +20,7 @@
 #include "run/nursery.h"
 
 #define LINE 64
-#define NEWCOMERS 256 /* most connections that have not identified themselves */
+#define NEWCOMERS 256 /* maximum connections that have not identified themselves */
 
 struct newcomer {
 	struct terminals *t;

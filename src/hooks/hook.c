@@ -20,14 +20,14 @@
 #include "core/jobschema.h"
 #include "hooks/sandbox.h"
 
-#define TEXT_MAX 4096	 /* most bytes of a changed member */
-#define MESSAGE_MAX 400	 /* most bytes of a refusal */
-#define LINES_MAX 20	 /* most lines of log() in a call */
-#define LINE_MAX_ 500	 /* most bytes of each line */
-#define MAILS_MAX 5	 /* most mails of notify() in a call */
-#define MAIL_MAX 16384	 /* most bytes of a mail */
-#define RESOURCES_MAX 32 /* most resources that a call may set */
-#define DEEP 16		 /* most levels of JSON that become tables */
+#define TEXT_MAX 4096	 /* maximum bytes of a changed member */
+#define MESSAGE_MAX 400	 /* maximum bytes of a refusal */
+#define LINES_MAX 20	 /* maximum lines of log() in a call */
+#define LINE_MAX_ 500	 /* maximum bytes of each line */
+#define MAILS_MAX 5	 /* maximum mails of notify() in a call */
+#define MAIL_MAX 16384	 /* maximum bytes of a mail */
+#define RESOURCES_MAX 32 /* maximum resources that a call may set */
+#define DEEP 16		 /* maximum levels of JSON that become tables */
 
 static const char *const event_names[] = {"submit", "modify", "start", "end", "priority"};
 static const char *const functions[] = {"on_submit", "on_modify", "on_start", "on_end", "priority_factor"};

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define LOOK 1000	      /* instructions between two checks of the clock */
-#define STEPS INT64_C(100000) /* most checks in a call: 100 million instructions, some seconds */
+#define STEPS INT64_C(100000) /* maximum checks in a call: 100 million instructions, some seconds */
 
 static void *bounded_alloc(void *context, void *old, size_t had, size_t wants)
 {

@@ -17,7 +17,7 @@
 #include "lab/experiment_internal.h"
 
 #define WIDTH 130
-#define GROUPS 20 /* groups of the jackknife, at most */
+#define GROUPS 20 /* maximum groups of the jackknife */
 #define SURE 5	  /* fewest bags for calling one heuristic surely slower */
 #define KNOWN 10  /* fewest bags for calling a scenario's mean times known */
 

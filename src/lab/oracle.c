@@ -19,7 +19,7 @@
 #include "plan/timeline.h"
 #include "sim/machine.h"
 
-#define CPUS_MOST 64 /* most CPUs of a node for proof 2; it is skipped on larger nodes */
+#define CPUS_MOST 64 /* maximum CPUs of a node for proof 2; it is skipped on larger nodes */
 #define PACK_BUDGET 4000
 
 struct item {

@@ -25,9 +25,9 @@
  * which libmicrohttpd would take from the heap instead of mapping them, a query of 500 parameters
  * has no room, and is not answered. */
 #define CONNECTION_MEMORY 65536
-#define RUNS 16			 /* most runs of MHD in one turn */
-#define RUN_NS UINT64_C(5000000) /* most time for them, before the loop's other work */
-#define ACCEPTS 64		 /* most connections accepted in one turn */
+#define RUNS 16			 /* maximum runs of MHD in one turn */
+#define RUN_NS UINT64_C(5000000) /* maximum time for them, before the loop's other work */
+#define ACCEPTS 64		 /* maximum connections accepted in one turn */
 #define REST_MS 20		 /* ms without accepting after descriptors ran out */
 #define EVICTED 8		 /* connections to close then */
 

@@ -28,7 +28,7 @@
 
 #define LINGER_MS 5000
 #define RECORD 16384  /* bytes of a TLS record: reading more at once gains nothing */
-#define BUDGET 262144 /* most bytes read at once, before other links get their turn */
+#define BUDGET 262144 /* maximum bytes read at once, before other links get their turn */
 #define COMPACT 65536 /* bytes sent from a queue before the rest is moved up */
 
 static _Thread_local char room[65536]; /* used only while a link reads */

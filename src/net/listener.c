@@ -22,7 +22,7 @@
 #include "net/link_internal.h"
 #include "net/pump.h"
 
-#define ACCEPTS 32  /* most connections accepted at once, before other work */
+#define ACCEPTS 32  /* maximum connections accepted at once, before other work */
 #define REST_MS 200 /* ms without accepting after descriptors ran out */
 
 struct port {

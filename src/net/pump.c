@@ -22,7 +22,7 @@
 #include "base/strbuf.h"
 
 #define BLOCK 16384
-#define BLOCKS 8 /* most blocks at once, before other work */
+#define BLOCKS 8 /* maximum blocks at once, before other work */
 #define GRACE_MS 5000
 
 enum { INWARD, OUTWARD }; /* from the client; to the client */

@@ -30,9 +30,9 @@ enum removable {
 
 /* How a fragment's node is chosen among those that fit (offer.c); ties go to the first node. */
 enum alloc {
-	ALLOC_BEST,	  /* least free CPU-seconds over the interval */
+	ALLOC_BEST,	  /* fewest free CPU-seconds over the interval */
 	ALLOC_FIRST,	  /* first node that fits */
-	ALLOC_LOAD,	  /* least share of CPUs in use over the interval */
+	ALLOC_LOAD,	  /* lowest share of CPUs in use over the interval */
 	ALLOC_FASTEST,	  /* highest speed; ties as ALLOC_BEST */
 	ALLOC_SPREAD,	  /* fewest fragments of the same job; ties by most free CPU-seconds */
 	ALLOC_CONTIGUOUS, /* nodes of the job as close together as possible, in node order */

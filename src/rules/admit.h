@@ -17,8 +17,8 @@
 #include "core/reqtext.h"
 #include "rules/attr.h"
 
-#define ADMIT_DEPTH 8	/* most routing queues in a chain */
-#define ADMIT_TRIES 256 /* most queues tried for one job */
+#define ADMIT_DEPTH 8	/* maximum routing queues in a chain */
+#define ADMIT_TRIES 256 /* maximum queues tried for one job */
 
 struct admit_queue {
 	const char *name; /* borrowed from the caller, like `attrs` */

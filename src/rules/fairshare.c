@@ -16,7 +16,7 @@
 #define UNIT (INT64_C(1) << 40)	 /* weight of the newest window; times 4e17 ms and a share, it fits into 128 bits */
 #define WHOLE INT64_C(100000000) /* 100 percent of a share */
 #define NONE UINT32_MAX
-#define ACCOUNTS_MAX 32 /* most accounts above each other */
+#define ACCOUNTS_MAX 32 /* maximum accounts above each other */
 
 struct day_use {
 	int64_t day, ms;

@@ -17,7 +17,7 @@
 #include "rules/attr.h"
 
 struct leave {
-	int64_t takes; /* most seconds until its processes are gone */
+	int64_t takes; /* maximum seconds until its processes are gone */
 	int64_t from;  /* earliest instant; TIME_NEVER: never */
 	bool saves;    /* makes a checkpoint first */
 };

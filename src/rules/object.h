@@ -18,7 +18,7 @@
 
 #define OBJECT_NAME_MAX 64	 /* characters */
 #define OBJECT_DEFAULT "default" /* object whose values apply to the others */
-#define ACCOUNT_DEPTH_MAX 8	 /* most accounts above an account */
+#define ACCOUNT_DEPTH_MAX 8	 /* maximum accounts above an account */
 
 /* Objects refer only to their own kind and to kinds before it, so they can be recreated in this
  * order. */

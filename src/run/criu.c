@@ -26,7 +26,7 @@
 #define PLACES ".first"
 /* file of a checkpoint: "f 120 /home/ada/data", "o 0 /home/ada/run.o12", each with a NUL */
 #define FILES "files"
-#define GHOSTS "67108864" /* most bytes of a deleted but open file that are saved */
+#define GHOSTS "67108864" /* maximum bytes of a deleted but open file that are saved */
 
 /* ---- where images are ---- */
 

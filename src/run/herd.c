@@ -14,7 +14,7 @@
 #include "run/lease.h"
 #include "run/live.h"
 
-#define SOCKETS_MOST 400	    /* most shepherds with a socket: well below the usual limit of 1,024 */
+#define SOCKETS_MOST 400	    /* maximum shepherds with a socket: well below the usual limit of 1,024 */
 #define WAIT_MOST INT64_C(10000000) /* microseconds that a shepherd waits for another order */
 /* microseconds until a shepherd that has not taken its order is checked */
 #define DOUBT_AFTER INT64_C(5000000)

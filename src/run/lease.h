@@ -14,8 +14,8 @@
 
 #include "base/err.h"
 
-#define CALL_PAUSE_MOST 15 /* most seconds between two calls of an agent to its servers */
-/* most seconds until a server accepts an agent, or the agent gives up on it */
+#define CALL_PAUSE_MOST 15 /* maximum seconds between two calls of an agent to its servers */
+/* maximum seconds until a server accepts an agent, or the agent gives up on it */
 #define CALL_WELCOME_MOST 20
 #define GUEST_ALONE_MOST 600 /* seconds that a guest looks for a server before it ends its jobs */
 

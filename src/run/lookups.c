@@ -16,7 +16,7 @@
 #include "run/identity.h"
 #include "run/lease.h"
 
-#define AT_ONCE 32 /* most processes at once */
+#define AT_ONCE 32 /* maximum processes at once */
 /* microseconds that a nursery waits for lookups after its server is gone */
 #define FINISH_US INT64_C(2000000)
 /* microseconds until a lookup is killed and the frames waiting for it are refused */

@@ -45,9 +45,9 @@
 #include "run/tree.h"
 
 #define READ_SIZE 65536
-/* most bytes sent at once: few enough to be sent in one piece, between the messages of openers */
+/* maximum bytes sent at once: few enough for one piece, between the messages of openers */
 #define ANSWERS_MOST 8192
-#define CLEAN_TURNS 200 /* most turns, of at most 50 ms each */
+#define CLEAN_TURNS 200 /* maximum turns, of at most 50 ms each */
 #define CLEAN_QUIET 3	/* consecutive turns without a find that end the search */
 #define SEND_SECONDS 2
 /* microseconds that a shepherd has to end its job when the lease is over: less than the server's

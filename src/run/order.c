@@ -16,8 +16,8 @@
 #include "run/criu.h"
 #include "run/order_internal.h"
 
-#define LIST_MAX 100000 /* most elements of a list, and the greatest number in it */
-#define HOST_MAX 255	/* most bytes of a host's name or address */
+#define LIST_MAX 100000 /* maximum elements of a list, and the greatest number in it */
+#define HOST_MAX 255	/* maximum bytes of a host's name or address */
 
 /* Bounds for numbers that are added to others and multiplied by small factors. */
 #define WIDE(type, member) .least = INT64_MIN / 4, .most = INT64_MAX / 4, MEMBER(type, member)

@@ -160,7 +160,7 @@ struct order {
 		/* KiB in addition to `memory`; only where control groups can limit it */
 		int64_t swap;
 	};
-	int64_t files; /* most open files; <= 0: unchanged */
+	int64_t files; /* maximum open files; <= 0: unchanged */
 	int *cpus;     /* OS indexes of the CPUs to bind to */
 	int ncpus;     /* 0: no binding */
 	struct order_share share;

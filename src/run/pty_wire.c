@@ -13,7 +13,7 @@
 
 #include "run/pty.h"
 
-#define PART 16384		    /* most bytes read at once, and in a frame of data */
+#define PART 16384		    /* maximum bytes read at once, and in a frame of data */
 #define TELL_EVERY (PTY_WINDOW / 8) /* bytes consumed between two reports */
 
 static void strbuf_drop(struct strbuf *b, size_t n)

@@ -21,7 +21,7 @@
 
 /* seconds for a directory that does not answer; then the host is unfit for the job */
 #define FIND_SECONDS 60
-#define LOOK_LEAST 10	     /* least seconds for the last look */
+#define LOOK_LEAST 10	     /* minimum seconds for the last look */
 #define LINE_BYTES 320	     /* fixed length of the line in the live file */
 #define UNHEARD (SECOND / 5) /* time until a signal without a handler is tried again */
 

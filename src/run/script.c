@@ -19,7 +19,7 @@
 #include "run/rights.h"
 #include "run/script.h"
 
-#define HEAD_SIZE 1024 /* most bytes of a "#!" line */
+#define HEAD_SIZE 1024 /* maximum bytes of a "#!" line */
 
 /* ---- checking the text ---- */
 

@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #define SPARE_PER_USER (INT64_C(1) << 30)  /* bytes of undelivered output of one user */
-#define SPARE_KEPT_FREE (INT64_C(1) << 30) /* bytes that stay free, at most */
+#define SPARE_KEPT_FREE (INT64_C(1) << 30) /* maximum bytes that stay free */
 #define SPARE_ALWAYS (INT64_C(1) << 18)	   /* bytes of each file that are always kept */
 
 /* Returns the size in bytes to which a file of `has` bytes may grow before its file system is too

@@ -67,7 +67,7 @@ int task_answer_read(const char *text, size_t n, struct arena *a, struct task_an
 
 /* ---- the shepherd's side (crew.c) ---- */
 
-#define TASK_MAX (4 << 20) /* most bytes of a request */
+#define TASK_MAX (4 << 20) /* maximum bytes of a request */
 enum { TASK_ASK_WHO = 'W', TASK_ASK_START = 'T', TASK_ASK_SIGNAL = 'S' };
 
 struct json_t;

@@ -13,7 +13,7 @@
 #define WIDE_BELOW 0.216
 #define YOUNG 300	/* number of finished jobs below which due dates have nothing to go by */
 #define YOUNG_SPAN 1.5	/* distance of due dates until then, in times that all present work would take */
-#define YOUNG_WIDTH 0.5 /* share of that distance by which it is shorter for the whole machine */
+#define YOUNG_WIDTH 0.5 /* fraction by which that distance is shorter for a job as wide as the machine */
 #define REVIEW 86400	/* seconds between two looks at that share */
 
 /* The rule where wide jobs are rare. */

@@ -27,7 +27,7 @@ struct sim_options {
 	/* node_allocation that replaces the policy's or the site's; NULL: none */
 	const char *allocation;
 	int push_depth; /* replaces the policy's; -1: use the policy's */
-	/* most seconds by which jobs exceed their walltimes, if they do not end before */
+	/* maximum seconds by which jobs exceed their walltimes, if they do not end before */
 	int64_t overrun;
 	bool check;    /* check every invariant after each cycle; slow */
 	uint64_t pace; /* sched_pace() */

@@ -48,7 +48,7 @@ enum word {
 	(1u << QUEUE | 1u << ARRAY | 1u << DEPEND | 1u << START | 1u << HOLD | 1u << EXIT | 1u << PRIORITY |           \
 	 1u << HOST | 1u << GROUPS | 1u << ACCOUNT | 1u << QOS | 1u << RESERVATION | 1u << ESTIMATE | 1u << BUDGET)
 #define PRIORITY_MAX 1024
-#define ELEMENTS_MAX 5000000 /* jobs of a file with arrays, at most */
+#define ELEMENTS_MAX 5000000 /* maximum jobs of a file with arrays */
 
 /* A line being read; values not stated are -1. */
 struct draft {

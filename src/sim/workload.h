@@ -59,7 +59,7 @@ struct wterms {
 	const char *const *groups;		 /* groups of its user, NULL-terminated; NULL: not stated */
 	const char *account, *qos, *reservation; /* NULL: not stated */
 	int64_t estimate;			 /* expected seconds of a job with a price; 0: not stated */
-	int64_t budget;				 /* most unit-seconds that a job with a price may cost */
+	int64_t budget;				 /* maximum unit-seconds that a job with a price may cost */
 };
 
 /* A deposit of credits to an account. */

@@ -17,7 +17,7 @@
 #include "run/lease.h"
 #include "station/pool_internal.h"
 
-#define WINDOW (1 << 20) /* bytes of output in transit, at most */
+#define WINDOW (1 << 20) /* maximum bytes of output in transit */
 #define INPUT_MOST (4 << 20)
 #define KEEPER_US 200000 /* microseconds from the end of a lease until a keeper must have ended its task */
 

@@ -12,7 +12,7 @@
 #include "run/lease.h"
 #include "station/pool_internal.h"
 
-#define RETRY_MOST 30 /* intervals between attempts, at most */
+#define RETRY_MOST 30 /* maximum intervals between attempts */
 
 /* ---- out: to a host ---- */
 

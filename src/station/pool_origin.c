@@ -12,7 +12,7 @@
 
 #include "station/pool_internal.h"
 
-#define INPUT_WINDOW (256 << 10) /* bytes of input in transit, at most */
+#define INPUT_WINDOW (256 << 10) /* maximum bytes of input in transit */
 /* bytes of input kept per task; one that had more cannot be restarted */
 #define INPUT_KEPT (16 << 20)
 #define OUTPUT_KEPT (256 << 20)

@@ -22,7 +22,7 @@
 
 #define DAY INT64_C(86400)
 #define AUTHORITY_LIFE (30 * 365 * DAY)
-#define TEXT_MAX 65536 /* bytes of a key, a request or a certificate, at most */
+#define TEXT_MAX 65536 /* maximum bytes of a key, a request or a certificate */
 
 /* ---- OpenSSL helpers ---- */
 

@@ -65,7 +65,7 @@ struct tcase {
 	struct case_accident accident[CASE_ACCIDENTS];
 	struct case_fence fence[CASE_FENCES];
 	int64_t tolerance, starve_after, kill_delay;
-	int64_t ending; /* seconds that the end of a job may take, at most */
+	int64_t ending; /* maximum seconds that the end of a job may take */
 	int max_deallocations;
 	bool ends_first; /* at one instant ends come before submissions; else as in the simulator */
 	bool batch;	 /* one cycle per instant, else one after each thing that happens */

@@ -15,7 +15,7 @@
 #include "cmd/lib/show.h"
 #include "rules/checkpoint.h"
 
-#define USER_WIDE 9 /* least width of the second column */
+#define USER_WIDE 9 /* minimum width of the second column */
 #define TIME_WIDE 16
 
 struct arguments {

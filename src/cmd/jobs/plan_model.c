@@ -13,7 +13,7 @@
 #define MINUTE 60
 #define HOUR 3600
 #define DAY 86400
-#define SHORTEST (10 * MINUTE) /* least length of the axis */
+#define SHORTEST (10 * MINUTE) /* minimum length of the axis */
 
 static enum piece_state state_of(const char *word)
 {

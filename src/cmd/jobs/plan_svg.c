@@ -16,7 +16,7 @@
 #define WIDTH 1200
 #define LEFT 110
 #define TOP 40
-#define BAND_MIN 18 /* least height of a node, pixels */
+#define BAND_MIN 18 /* minimum height of a node, pixels */
 #define CPU_MAX 14
 #define CPU_MIN 2
 #define GAP 4

@@ -12,7 +12,7 @@
 #include "store/history.h"
 #include "store/store.h"
 
-#define WAITING 100 /* queries per lane that may wait, at most */
+#define WAITING 100 /* maximum queries per lane that may wait */
 
 static void work_read(uv_work_t *work)
 {

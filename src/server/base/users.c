@@ -30,7 +30,7 @@
 #define SLOW_MS 5000	  /* lookups that take longer are logged */
 #define TICK_MS 1000
 #define AT_ONCE 8     /* threads, of those of main.c, that lookups may use; others read the store */
-#define WAITING 1000  /* lookups that may wait for a thread, at most */
+#define WAITING 1000  /* maximum lookups that may wait for a thread */
 #define RECORDS 10000 /* records at which unused ones are dropped */
 #define BUFFER_MAX (16 << 20)
 #define GROUPS_MAX 65536

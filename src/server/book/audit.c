@@ -17,7 +17,7 @@
 #include "server/server.h"
 #include "store/audit.h"
 
-#define SLICE 5000 /* rows deleted per turn, at most */
+#define SLICE 5000 /* maximum rows deleted per turn */
 /* seconds between two searches for old records; a site makes fewer changes than SLICE in that
  * time */
 #define LOOK 600

@@ -31,7 +31,7 @@
 #define FILE_AFTER_US 1000000
 #define FILE_LATEST_US 10000000 /* longest additional delay while a long request is running */
 #define FILE_RETRY_US 60000000
-#define FILE_ROWS 1000 /* rows per turn, at most */
+#define FILE_ROWS 1000 /* maximum rows per turn */
 
 static const char *state_of(const struct entry *e)
 {

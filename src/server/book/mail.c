@@ -20,8 +20,8 @@
 #include "base/vec.h"
 #include "server/base/spawn.h"
 
-#define AT_ONCE 4	  /* programs that run at once, at most */
-#define WAITING_MAX 10000 /* mails that wait, at most */
+#define AT_ONCE 4	  /* maximum programs that run at once */
+#define WAITING_MAX 10000 /* maximum mails that wait */
 #define PATIENCE_MS 60000 /* time after which a program is killed */
 #define ADDRESS_MAX 254
 

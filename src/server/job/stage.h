@@ -8,7 +8,7 @@
 
 struct err;
 
-#define STAGE_MAX 1000 /* files of a job, at most */
+#define STAGE_MAX 1000 /* maximum files of a job */
 
 /* Checks the syntax of -W stagein and stageout. -EINVAL. */
 int stage_check(const char *what, const char *text, struct err *err);

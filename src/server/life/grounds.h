@@ -23,7 +23,7 @@ typedef VEC(struct ground) ground_vec;
 
 #define GROUND_CODES                                                                                                   \
 	"hold_user|hold_other|hold_system|time|depend|queue|route|site|misfit|retry|scheduling|limit|short|amount|scattered|whole|reserved|nodes|avoided|booked|reservation|hours|order|never"
-#define GROUNDS_MOST 1000 /* dependencies listed per job, at most */
+#define GROUNDS_MOST 1000 /* maximum dependencies listed per job */
 
 /* Finds the grounds of a waiting or held job; none: it starts in the next cycle. */
 void grounds_find(struct server *s, uint32_t id, ground_vec *ret);

@@ -41,7 +41,7 @@
 
 /* gap between the numbers of jobs and of the spool; the offer is rewritten once it is used up */
 #define AHEAD 100
-#define BATCH 64	 /* changes committed together, at most */
+#define BATCH 64	 /* maximum changes committed together */
 #define PAUSE_US 1000000 /* pause before users are looked up again after a failure */
 
 struct tray {

@@ -20,7 +20,7 @@
 #include "server/server.h"
 #include "server/settings/conf.h"
 
-#define LINES_MAX 200 /* lines of a mail, at most */
+#define LINES_MAX 200 /* maximum lines of a mail */
 
 static struct regret *regret_of(struct regrets *r, uid_t uid)
 {

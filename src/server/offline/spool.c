@@ -39,9 +39,9 @@
 #include "store/store.h"
 #include "tls/pki.h"
 
-#define BATCH 64	 /* changes committed together, at most */
+#define BATCH 64	 /* maximum changes committed together */
 #define PAUSE_US 1000000 /* pause before users are looked up again after a failure */
-#define HOST_MOST 256	 /* queued changes of one host, at most */
+#define HOST_MOST 256	 /* maximum queued changes of one host */
 
 /* State of a host, by the number of its join. */
 struct spool_host {

@@ -51,7 +51,7 @@
 #include "store/store.h"
 
 #define STEP 32				 /* jobs in one step */
-#define APPEND 64			 /* jobs appended in one turn, at most */
+#define APPEND 64			 /* maximum jobs appended in one turn */
 #define FIRST_US 1000000		 /* delay after the start, when clients wait for answers */
 #define EVERY_US (10 * INT64_C(1000000)) /* shortest time between two views */
 #define SHARE 100			 /* a view takes at most 1/SHARE of the elapsed time */

@@ -24,7 +24,7 @@
 #include "server/node/nodes.h"
 #include "server/server.h"
 
-#define BOOKINGS_MOST 5000 /* bookings counted one by one, at most */
+#define BOOKINGS_MOST 5000 /* maximum bookings counted one by one */
 #define STEPS_MOST 800	   /* steps of all pools, at most, since every user's view contains them */
 #define STEPS_LEAST 8	   /* steps each pool may have in any case */
 #define POOLS_MOST 100

@@ -55,7 +55,7 @@ struct conf {
 	int64_t health_every, health_timeout;
 	bool munge;
 	char *page_listen, *page_certificate, *page_key; /* or "" */
-	int64_t connections;				 /* TLS connections, at most */
+	int64_t connections;				 /* maximum TLS connections */
 };
 
 enum conf_type {

@@ -59,7 +59,7 @@
  * missed */
 #define SEEN_LATE 150
 #define FORGET (30 * 86400) /* seconds since its last registration after which it is forgotten */
-#define ADDRESSES_MAX 64    /* addresses of this machine in its certificate, at most */
+#define ADDRESSES_MAX 64    /* maximum addresses of this machine in its certificate */
 #define HANDSHAKE 10	    /* seconds */
 
 /* Another server of this cluster as it has registered itself: a standby, a former leader, or one

@@ -20,7 +20,7 @@
 #include "server/site/realm.h"
 
 #define KEPT 8
-#define WAITING 8 /* simulations that may wait for the running one, at most */
+#define WAITING 8 /* maximum simulations that may wait for the running one */
 #define FRESH 3600
 #define RESULT_MOST (4 << 20) /* bytes */
 #define LOWEST 19

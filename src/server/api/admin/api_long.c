@@ -43,8 +43,8 @@
 
 #define LINES 64	   /* lines of the log read in one step */
 #define PIECES 16	   /* pieces of the plan written in one step */
-#define KEPT_MOST 8	   /* reservations shown for a node, at most */
-#define LOG_MAX (8u << 20) /* bytes of matching lines, at most */
+#define KEPT_MOST 8	   /* maximum reservations shown for a node */
+#define LOG_MAX (8u << 20) /* maximum bytes of matching lines */
 
 static void nothing_to_pause(struct server *s, struct work *w)
 {

@@ -109,7 +109,7 @@ struct subject {
 	/* settings that rank jobs, and settings that are listed */
 	const struct priority_settings *now, *shown;
 	const struct ranking *list;
-	int64_t most;			 /* jobs shown, at most */
+	int64_t most;			 /* maximum jobs shown */
 	const struct weighing *weighing; /* the job's parts */
 };
 

@@ -19,7 +19,7 @@
 #include "server/server.h"
 #include "store/audit.h"
 
-#define PAGE 500 /* records in one answer, at most */
+#define PAGE 500 /* maximum records in one answer */
 
 #define HAS(member) MEMBER(struct store_audit, member)
 

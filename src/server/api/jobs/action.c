@@ -49,7 +49,7 @@
 #include "server/site/hooks.h"
 #include "server/site/who.h"
 
-#define NAMED_MAX 1000000 /* jobs that the ids of one request may name, at most */
+#define NAMED_MAX 1000000 /* maximum jobs that the ids of one request may name */
 #define SCAN 256	  /* jobs examined in one step */
 
 /* A result in the answer: for an id as given, or for a job that fits the filter. */

@@ -58,7 +58,7 @@
 #include "server/site/who.h"
 #include "store/store.h"
 
-#define RELATIONS_MAX 1000000 /* dependencies on other jobs that one request may set, at most */
+#define RELATIONS_MAX 1000000 /* maximum dependencies on other jobs that one request may set */
 
 static bool runs(const struct server *s, uint32_t id)
 {

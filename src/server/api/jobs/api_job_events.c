@@ -26,7 +26,7 @@
 #include "server/server.h"
 #include "store/store.h"
 
-#define EVENTS_PAGE 1000 /* events of a job in one answer, at most */
+#define EVENTS_PAGE 1000 /* maximum events of a job in one answer */
 
 struct event_writer {
 	struct server *s;

@@ -40,7 +40,7 @@
 #include "server/server.h"
 #include "server/site/who.h"
 
-#define CYCLES 2000	 /* ends and starts that a forecast covers, at most */
+#define CYCLES 2000	 /* maximum ends and starts that a forecast covers */
 #define BUDGET_US 500000 /* processor time for each of the two forecasts */
 #define PACE 40000	 /* see sched_pace(): a step takes a few milliseconds */
 

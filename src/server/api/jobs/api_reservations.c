@@ -29,9 +29,9 @@
 #include "server/server.h"
 #include "store/store.h"
 
-#define CYCLES 300    /* cycles of a forecast, at most */
+#define CYCLES 300    /* maximum cycles of a forecast */
 #define PACE 40000    /* pace of each cycle: a few milliseconds */
-#define JOBS_MOST 500 /* waiting jobs shown, at most */
+#define JOBS_MOST 500 /* maximum waiting jobs shown */
 
 /* A dry run, in slices. Both forecasts start from the state at its beginning. Only one runs at a
  * time, since each has a copy of all jobs. */

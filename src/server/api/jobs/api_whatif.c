@@ -43,7 +43,7 @@
 #include "server/life/world/world.h"
 #include "server/server.h"
 
-#define CYCLES 2000	  /* ends and starts that the forecast covers, at most */
+#define CYCLES 2000	  /* maximum ends and starts that the forecast covers */
 #define BUDGET_US 1000000 /* processor time */
 #define PACE 40000	  /* see sched_pace(): a step takes a few milliseconds */
 #define ELEMENTS 10000	  /* elements of an array that the forecast covers, at most */

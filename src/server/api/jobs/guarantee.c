@@ -29,7 +29,7 @@
 #include "server/life/world/world.h"
 #include "server/server.h"
 
-/* nodes examined to find the earliest end that a refusal reports, at most */
+/* maximum nodes examined to find the earliest end that a refusal reports */
 #define SOON_WORK 200000
 #define ASK_WORK 50000 /* nodes examined in one step of the search for a guarantee */
 

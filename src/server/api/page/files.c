@@ -29,7 +29,7 @@
 
 /* bit that marks our request numbers to the engine; the others belong to output.c */
 #define OURS (UINT64_C(1) << 62)
-#define ASKED_MAX 64	     /* pending requests, at most */
+#define ASKED_MAX 64	     /* maximum pending requests */
 #define LIST_MOST (16 << 20) /* bytes of a list, at most; 5000 names take less */
 
 struct asked {

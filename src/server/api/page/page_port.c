@@ -21,7 +21,7 @@
 #include "server/site/realm.h"
 #include "tls/tls.h"
 
-#define HANDSHAKE 10 /* seconds for a TLS handshake, at most */
+#define HANDSHAKE 10 /* maximum seconds for a TLS handshake */
 
 /* ---- personal instances ---- */
 

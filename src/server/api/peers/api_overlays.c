@@ -38,8 +38,8 @@
 #include "server/site/tokens.h"
 
 #define BY_OVERLAY "its overlay"
-#define STORE_AGAIN 60	 /* seconds between two writes of jobs' usage to the store, at least */
-#define ABSENCE_MOST 600 /* seconds that allocations last without the server, at most */
+#define STORE_AGAIN 60	 /* minimum seconds between two writes of jobs' usage to the store */
+#define ABSENCE_MOST 600 /* maximum seconds that allocations last without the server */
 
 /* An overlay as shown in answers, with values computed for that. */
 struct subject {

@@ -56,8 +56,8 @@
 #include "store/store.h"
 #include "tls/pki.h"
 
-#define ROWS 200   /* jobs in one answer to the courier, at most */
-#define SCAN 20000 /* jobs examined for one answer, at most */
+#define ROWS 200   /* maximum jobs in one answer to the courier */
+#define SCAN 20000 /* maximum jobs examined for one answer */
 
 /* ---- listing ---- */
 

@@ -66,7 +66,7 @@ static const struct field lives_fields[] = {
 };
 const struct schema lives_answer = {.fields = lives_fields};
 
-#define PAGE 500 /* events in one answer, at most */
+#define PAGE 500 /* maximum events in one answer */
 
 struct lives {
 	struct json *j;

@@ -56,7 +56,7 @@
 #include "server/site/who.h"
 
 #define TRIES 3
-#define DIAL_US (15 * INT64_C(1000000)) /* for an agent to connect, at most */
+#define DIAL_US (15 * INT64_C(1000000)) /* maximum time for an agent to connect */
 /* bytes waiting for the client at which the agent is paused */
 #define AHEAD 262144
 

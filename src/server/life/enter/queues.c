@@ -32,7 +32,7 @@ struct queue_work {
 	bool stops;	/* no job is started until that is complete */
 };
 
-#define SCAN 64 /* jobs a step looks at, at most */
+#define SCAN 64 /* maximum jobs a step looks at */
 
 static void queue_free(struct server *s, struct queue_work *w)
 {

@@ -55,13 +55,13 @@
 #include "server/site/who.h"
 #include "store/store.h"
 
-#define DEPEND_PRODUCT_MAX 10000000 /* jobs x ids that one text may relate, at most */
+#define DEPEND_PRODUCT_MAX 10000000 /* maximum jobs x ids that one text may relate */
 /* relations in memory, at most; each takes some 60 bytes with its text */
 #define RELATIONS_MAX 20000000
-#define BEFORE_MAX 1000 /* ids after before... in one request, at most */
+#define BEFORE_MAX 1000 /* maximum ids after before... in one request */
 /* jobs of such a request, at most: all of them begin in one turn */
 #define BEFORE_JOBS_MAX 2000
-/* total length of the dependency texts of the named jobs, at most */
+/* maximum total length of the dependency texts of the named jobs */
 #define BEFORE_TEXT_MAX 1048576
 #define PAST_MOST 100 /* dependencies looked up in the history, at most: each is a database query */
 

@@ -27,7 +27,7 @@
 #include "server/site/realm.h"
 #include "store/store.h"
 
-#define FORGETS_MOST 1000 /* jobs dropped per turn, at most */
+#define FORGETS_MOST 1000 /* maximum jobs dropped per turn */
 
 static void outcome_free(struct outcome *o)
 {

@@ -31,7 +31,7 @@
 #include "server/settings/conf.h"
 #include "server/site/hooks.h"
 
-#define IN_A_TURN 100 /* questions sent per turn, at most */
+#define IN_A_TURN 100 /* maximum questions sent per turn */
 /* waiting questions about starts and ends, at most; further ones are dropped and logged */
 #define WAITING_MAX 10000
 

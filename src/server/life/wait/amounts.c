@@ -23,7 +23,7 @@
 #include "server/settings/conf.h"
 #include "store/store.h"
 
-#define OUTPUT_MAX 65536 /* bytes read of its output, at most */
+#define OUTPUT_MAX 65536 /* maximum bytes read of its output */
 
 /* ---- reports ---- */
 

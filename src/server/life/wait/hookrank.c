@@ -27,7 +27,7 @@
 #include "server/site/hooks.h"
 
 #define BATCH 200	   /* jobs per question: writing it takes some milliseconds */
-#define SCAN 5000	   /* jobs looked at per turn, at most */
+#define SCAN 5000	   /* maximum jobs looked at per turn */
 #define WEIGH_EVERY 10	   /* seconds between two weighings of all jobs, which are expensive */
 #define WEIGH_AT_ONCE 5000 /* number of jobs up to which they are weighed at once */
 

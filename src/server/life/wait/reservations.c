@@ -26,7 +26,7 @@
 #include "server/settings/objects.h"
 #include "store/store.h"
 
-#define NAMED_MOST 5 /* jobs an error names, at most */
+#define NAMED_MOST 5 /* maximum jobs an error names */
 
 /* ---- keys ---- */
 

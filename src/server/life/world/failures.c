@@ -45,7 +45,7 @@
 /* multiple of max_start_failures after which a job is held, however many nodes are left */
 #define TOTAL_MOST 5
 #define STRIKE_SECONDS 3600 /* age after which a failure does not count against a node */
-#define STRIKES_MOST 32	    /* strikes kept for a node, at most */
+#define STRIKES_MOST 32	    /* maximum strikes kept for a node */
 
 /* Returns a pause that doubles with each step: base, 2 base, 4 base, ... */
 static int64_t pause_of(int64_t base, uint32_t step)

@@ -13,7 +13,7 @@
 #include "server/life/world/world.h"
 #include "server/server.h"
 
-#define LOOK_WORK 200000 /* nodes the search looks at, at most */
+#define LOOK_WORK 200000 /* maximum nodes the search looks at */
 
 /* Computes the job's share; returns false if it cannot be divided. */
 static bool part_of(struct server *s, const struct spec *p, struct libra_part *ret, uint32_t *ret_request)
