@@ -184,7 +184,7 @@ static bool packs_at(const struct repack *r, int64_t when)
 	struct packing k = {.budget = PACK_BUDGET};
 
 	for (uint32_t n = 0; n < r->p->nnodes; n++) {
-		int64_t left = timeline_step(&r->line[n], timeline_find(&r->line[n], when))[1 + RES_CPU];
+		int64_t left = timeline_at(&r->line[n], when)[1 + RES_CPU];
 		if (left > CPUS_MOST)
 			return true;
 		k.nodes[left < 0 ? 0 : left]++;
@@ -207,15 +207,14 @@ static bool packs_always(const struct repack *r, int64_t end)
 	for (size_t i = 0; i < r->items.n; i++)
 		if (r->items.v[i].start > now && r->items.v[i].start < end && !packs_at(r, r->items.v[i].start))
 			return false;
-	for (uint32_t n = 0; n < r->p->nnodes; n++)
-		for (uint32_t i = 1; i < r->line[n].n; i++) {
-			int64_t at = timeline_step(&r->line[n], i)[0];
-			if (at > now && at < end &&
-			    timeline_step(&r->line[n], i)[1 + RES_CPU] <
-				    timeline_step(&r->line[n], i - 1)[1 + RES_CPU] &&
-			    !packs_at(r, at))
+	for (uint32_t n = 0; n < r->p->nnodes; n++) {
+		struct walk w = timeline_walk(&r->line[n], now);
+		for (int64_t before = w.step[1 + RES_CPU]; walk_next(&w) && w.step[0] < end;) {
+			if (w.step[1 + RES_CPU] < before && !packs_at(r, w.step[0]))
 				return false;
+			before = w.step[1 + RES_CPU];
 		}
+	}
 	return true;
 }
 

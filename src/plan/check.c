@@ -155,14 +155,11 @@ static void check_node(const struct plan *p, uint32_t i, struct timeline *sum)
 	assert(node->up == n->up);
 	assert(timeline_equal(&line, &n->line));
 	assert(free_now == p->free_now[i]);
-	for (uint32_t k = 0; k < line.n; k++) {
-		if (k + 1 < line.n && timeline_step(&line, k + 1)[0] <= p->now)
-			/* in the past: at one instant a start may be ordered before the end it
-			 * waits for is reported */
-			continue;
+	/* not in the past: at one instant a start may be ordered before the end it waits for is
+	 * reported */
+	for (struct walk w = timeline_walk(&line, p->now); w.step; walk_next(&w))
 		for (uint32_t d = 1; d < line.stride; d++)
-			assert(timeline_step(&line, k)[d] >= 0);
-	}
+			assert(w.step[d] >= 0);
 	check_exclusive(p, n);
 	timeline_fini(&line);
 }
@@ -190,11 +187,9 @@ static void check_amounts(const struct plan *p)
 				}
 			}
 		assert(timeline_equal(&line, &p->amount.v[a]));
-		for (uint32_t k = 0; k < line.n; k++) {
-			const int64_t *step = timeline_step(&line, k);
-			int64_t at = step[0] > p->now ? step[0] : p->now;
-			if (k + 1 == line.n || timeline_step(&line, k + 1)[0] > p->now)
-				assert(step[1] >= 0 || timeline_step(&planned, timeline_find(&planned, at))[1] == 0);
+		for (struct walk w = timeline_walk(&line, p->now); w.step; walk_next(&w)) {
+			int64_t at = w.step[0] > p->now ? w.step[0] : p->now;
+			assert(w.step[1] >= 0 || timeline_at(&planned, at)[1] == 0);
 		}
 		timeline_fini(&line);
 		timeline_fini(&planned);

@@ -228,9 +228,7 @@ static uint32_t run_before(const struct request *r, uint32_t end)
  * same instant. */
 static bool end_reached(struct plan *p)
 {
-	const struct timeline *sum = plan_sum(p);
-
-	return sum->n > 1 && timeline_step(sum, 1)[0] <= p->now;
+	return timeline_at(plan_sum(p), p->now)[0] != TIME_BEGIN;
 }
 
 /* Places fragment after fragment, each on its best node. A later fragment may find its nodes

@@ -52,9 +52,7 @@ bool offer_divides(const struct insertion *in, const struct goal *g)
  * end. */
 static int64_t share_free(const struct insertion *in, const struct goal *g, int32_t node)
 {
-	const struct timeline *line = &in->p->node[node].line;
-
-	return timeline_step(line, timeline_find(line, g->start))[1 + RES_SHARE];
+	return timeline_at(&in->p->node[node].line, g->start)[1 + RES_SHARE];
 }
 
 /* Returns the key of the copy that follows `before` others of the same run. */

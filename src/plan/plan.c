@@ -764,13 +764,11 @@ static int64_t kept_earliest(const struct plan *p, uint32_t job, const struct po
 
 	for (size_t i = 0; i < p->kept.n; i++) {
 		const struct kept_amount *k = &p->kept.v[i];
+		struct walk w = timeline_walk(&k->room, max_of(from, k->fence.start));
 		int64_t at = from;
-		for (uint32_t step = timeline_find(&k->room, max_of(from, k->fence.start));
-		     kept_from(p, job, x->amount, at, at + length, k) &&
-		     !timeline_fits(&k->room, max_of(at, k->fence.start), min_of(at + length, k->fence.end), &need);)
-			at = ++step < k->room.n && timeline_step(&k->room, step)[0] < k->fence.end
-				     ? timeline_step(&k->room, step)[0]
-				     : k->fence.end;
+		while (kept_from(p, job, x->amount, at, at + length, k) &&
+		       !timeline_fits(&k->room, max_of(at, k->fence.start), min_of(at + length, k->fence.end), &need))
+			at = walk_next(&w) && w.step[0] < k->fence.end ? w.step[0] : k->fence.end;
 		if (at == TIME_NEVER)
 			return at;
 		if (at != from) {

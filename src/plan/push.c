@@ -214,12 +214,10 @@ static struct viability node_viability(const struct insertion *in, const struct 
 		return v;
 
 	/* Sum up the missing CPUs, instant by instant. */
-	uint32_t i = timeline_find(&n->line, g->start);
-	for (int64_t when = g->start; when < g->end; i++) {
-		int64_t until = i + 1 < n->line.n ? timeline_step(&n->line, i + 1)[0] : g->end;
-		int64_t missing = need->v[RES_CPU] - timeline_step(&n->line, i)[1 + RES_CPU];
-		if (until > g->end)
-			until = g->end;
+	struct walk w = timeline_walk(&n->line, g->start);
+	for (int64_t when = g->start; when < g->end;) {
+		int64_t missing = need->v[RES_CPU] - w.step[1 + RES_CPU];
+		int64_t until = walk_next(&w) && w.step[0] < g->end ? w.step[0] : g->end;
 		if (missing > 0)
 			v.shortage += (double)missing * (double)(until - when);
 		when = until;

@@ -231,11 +231,10 @@ static int64_t next_instant(const struct plan *p, const struct manner *m, int64_
 	int64_t next = plan_next_edge(p, when);
 
 	for (uint32_t n = 0; n < p->nnodes; n++) {
-		const struct timeline *line = &p->node[n].line;
+		struct walk w = timeline_walk(&p->node[n].line, when);
 		const piece_vec *v = &p->node[n].pieces;
-		uint32_t i = timeline_find(line, when) + 1;
-		if (i < line->n && timeline_step(line, i)[0] < next)
-			next = timeline_step(line, i)[0];
+		if (walk_next(&w) && w.step[0] < next)
+			next = w.step[0];
 		for (size_t k = 0; all && k < v->n; k++)
 			if (!v->v[k].live && v->v[k].start > when && v->v[k].start < next)
 				next = v->v[k].start;
@@ -310,18 +309,16 @@ static void room_give(const struct plan *p, int32_t node, const struct piece *x,
  * planned: the deficit does not reduce what other nodes have. */
 static void room_lift(const struct timeline *line, struct timeline *room)
 {
-	for (uint32_t i = 0; i < line->n; i++) {
-		const int64_t *step = timeline_step(line, i);
+	for (struct walk w = timeline_walk(line, TIME_BEGIN); w.step; walk_next(&w)) {
 		struct res missing = {0};
 		bool any = false;
 		for (uint32_t d = 1; d < line->stride; d++)
-			if (step[d] < 0) {
-				missing.v[d - 1] = -step[d];
+			if (w.step[d] < 0) {
+				missing.v[d - 1] = -w.step[d];
 				any = true;
 			}
 		if (any)
-			timeline_change(room, step[0], i + 1 < line->n ? timeline_step(line, i + 1)[0] : TIME_NEVER,
-					&missing, 1);
+			timeline_change(room, w.step[0], walk_until(&w), &missing, 1);
 	}
 }
 

@@ -1,6 +1,9 @@
 /*
- * timeline.c - sorted steps. A node holds few fragments, so linear scans over contiguous memory
- * beat any tree.
+ * timeline.c - sorted steps, in parts of at most PART.
+ *
+ * A node holds few fragments: its steps are one part, and linear scans over contiguous memory beat
+ * any tree. The sum over the cluster may have thousands: there a change moves only steps of its own
+ * part, and a search skips parts in which nothing is as free as it must be.
  */
 #include "plan/timeline.h"
 
@@ -10,93 +13,236 @@
 #include "base/mem.h"
 #include "base/timetext.h"
 
+#define PART 256 /* steps */
+#define FEW 64	 /* steps below which a part is joined with a neighbour */
+
+static struct steps *part_of(const struct timeline *t, uint32_t part)
+{
+	return part ? &t->more[part - 1] : (struct steps *)&t->first;
+}
+
+static int64_t *step_of(const struct timeline *t, struct step_place at)
+{
+	return part_of(t, at.part)->v + (uint64_t)at.i * t->stride;
+}
+
 void timeline_init(struct timeline *t, int nres, const struct res *total)
 {
-	*t = (struct timeline){.cap = 4, .n = 1, .stride = 1 + (uint32_t)nres};
-	t->buf = mem_alloc(sizeof(int64_t) * t->cap * t->stride);
-	t->buf[0] = TIME_BEGIN;
-	memcpy(t->buf + 1, total->v, sizeof(int64_t) * (size_t)nres);
+	*t = (struct timeline){.first = {.cap = 4, .n = 1}, .stride = 1 + (uint32_t)nres};
+	t->first.v = mem_alloc(sizeof(int64_t) * t->first.cap * t->stride);
+	t->first.v[0] = TIME_BEGIN;
+	memcpy(t->first.v + 1, total->v, sizeof(int64_t) * (size_t)nres);
+}
+
+/* Drops all parts but the first `n + 1`. */
+static void parts_drop(struct timeline *t, uint32_t n)
+{
+	while (t->nmore > n)
+		free(t->more[--t->nmore].v);
 }
 
 void timeline_fini(struct timeline *t)
 {
-	free(t->buf);
-	t->buf = NULL;
+	parts_drop(t, 0);
+	free(t->more);
+	free(t->first.v);
+	t->first.v = NULL;
+	t->more = NULL;
 }
 
-uint32_t timeline_search(const struct timeline *t, int64_t when)
-{
-	const int64_t *base = timeline_step(t, 0);
-	uint32_t lo = 0, len = t->n;
+/* ---- finding ---- */
 
-	while (len > 1) { /* branch-free: the compiler makes this a conditional move */
-		uint32_t half = len / 2;
-		lo = base[(uint64_t)(lo + half) * t->stride] <= when ? lo + half : lo;
-		len -= half;
+struct step_place timeline_search(const struct timeline *t, int64_t when)
+{
+	uint32_t part = 0, lo = 0;
+	const int64_t *base;
+
+	for (uint32_t len = t->nmore + 1, half; len > 1; len -= half) {
+		half = len / 2;
+		part = t->more[part + half - 1].v[0] <= when ? part + half : part;
 	}
-	return lo;
+	base = part_of(t, part)->v;
+	for (uint32_t len = part_of(t, part)->n, half; len > 1; len -= half) {
+		half = len / 2; /* branch-free: the compiler makes this a conditional move */
+		lo = base[(uint64_t)(lo + half) * t->stride] <= when ? lo + half : lo;
+	}
+	return (struct step_place){part, lo};
 }
 
-static void timeline_room(struct timeline *t)
+int64_t walk_until(const struct walk *w)
 {
-	if (t->n + 2 <= t->cap)
+	struct walk next = *w;
+
+	return walk_next(&next) ? next.step[0] : TIME_NEVER;
+}
+
+/* ---- changing ---- */
+
+static void part_sum(const struct timeline *t, struct steps *x)
+{
+	int64_t most = x->v[1];
+
+	for (uint32_t i = 1; i < x->n; i++) {
+		int64_t free = x->v[(uint64_t)i * t->stride + 1];
+		most = free > most ? free : most;
+	}
+	x->most = most;
+}
+
+static void part_grow(const struct timeline *t, struct steps *x, uint32_t cap)
+{
+	x->cap = cap;
+	x->v = mem_realloc(x->v, (size_t)cap * t->stride, sizeof(int64_t));
+}
+
+/* Divides a full part in two. */
+static void part_divide(struct timeline *t, uint32_t part)
+{
+	struct steps *x, next = {.n = part_of(t, part)->n / 2};
+
+	if (t->nmore == t->room) {
+		t->room = t->room * 2 + 4;
+		t->more = mem_realloc(t->more, t->room, sizeof *t->more);
+	}
+	memmove(t->more + part + 1, t->more + part, (t->nmore - part) * sizeof *t->more);
+	t->nmore++;
+	x = part_of(t, part);
+	part_grow(t, &next, PART);
+	x->n -= next.n;
+	memcpy(next.v, x->v + (uint64_t)x->n * t->stride, sizeof(int64_t) * next.n * t->stride);
+	t->more[part] = next;
+	part_sum(t, x);
+	part_sum(t, &t->more[part]);
+}
+
+/* Makes room for two more steps in the part that holds at `when`. */
+static void part_room(struct timeline *t, int64_t when)
+{
+	uint32_t part = t->nmore ? timeline_search(t, when).part : 0;
+	struct steps *x = part_of(t, part);
+
+	if (x->n + 2 <= x->cap)
 		return;
-	t->cap = t->cap * 2 + 2;
-	t->buf = mem_realloc(t->buf, (size_t)t->cap * t->stride, sizeof(int64_t));
+	if (x->n + 2 <= PART)
+		part_grow(t, x, x->cap * 2 + 2 < PART ? x->cap * 2 + 2 : PART);
+	else
+		part_divide(t, part);
 }
 
-/* Makes a step begin at `when` and returns its index. The caller has made sure that there is
- * room. */
-static uint32_t timeline_split(struct timeline *t, int64_t when)
+/* Joins a small part with the next one if there is room for both. */
+static void part_join(struct timeline *t, uint32_t part)
 {
-	uint32_t i = timeline_find(t, when);
-	int64_t *s = timeline_step(t, i);
+	struct steps *x, *next;
+
+	if (part >= t->nmore)
+		return;
+	x = part_of(t, part);
+	next = &t->more[part];
+	if ((x->n >= FEW && next->n >= FEW) || x->n + next->n > PART - FEW)
+		return;
+	if (x->cap < PART)
+		part_grow(t, x, PART);
+	memcpy(x->v + (uint64_t)x->n * t->stride, next->v, sizeof(int64_t) * next->n * t->stride);
+	x->n += next->n;
+	x->most = next->most > x->most ? next->most : x->most;
+	free(next->v);
+	t->nmore--;
+	memmove(next, next + 1, (t->nmore - part) * sizeof *next);
+}
+
+/* Makes a step begin at `when` and returns its position. There is room for it. */
+static struct step_place step_split(struct timeline *t, int64_t when)
+{
+	struct step_place at = timeline_search(t, when);
+	struct steps *x = part_of(t, at.part);
+	int64_t *s = step_of(t, at);
 
 	if (s[0] == when)
-		return i;
-	memmove(s + t->stride, s, sizeof(int64_t) * (t->n - i) * t->stride);
-	t->n++;
+		return at;
+	memmove(s + t->stride, s, sizeof(int64_t) * (x->n - at.i) * t->stride);
+	x->n++;
 	s[t->stride] = when;
-	return i + 1;
+	at.i++;
+	return at;
 }
 
-/* Drops step i if it is equal to the one before it. */
-static void timeline_join(struct timeline *t, uint32_t i)
+/* Drops a step if it is equal to the one before it. */
+static void step_join(struct timeline *t, struct step_place at)
 {
-	if (i == 0 || i >= t->n)
+	struct steps *x = part_of(t, at.part);
+	const int64_t *before;
+	int64_t *s;
+
+	if (at.i >= x->n || (at.i == 0 && at.part == 0))
 		return;
-
-	int64_t *s = timeline_step(t, i);
-
+	s = x->v + (uint64_t)at.i * t->stride;
+	before = at.i ? s - t->stride : step_of(t, (struct step_place){at.part - 1, part_of(t, at.part - 1)->n - 1});
 	for (uint32_t d = 1; d < t->stride; d++)
-		if (s[d] != s[(int64_t)d - t->stride])
+		if (s[d] != before[d])
 			return;
-	memmove(s, s + t->stride, sizeof(int64_t) * (t->n - i - 1) * t->stride);
-	t->n--;
+	x->n--;
+	memmove(s, s + t->stride, sizeof(int64_t) * (x->n - at.i) * t->stride);
+	if (x->n)
+		return;
+	free(x->v); /* only a part that is not the first can become empty */
+	t->nmore--;
+	memmove(x, x + 1, (t->nmore - (at.part - 1)) * sizeof *x);
+}
+
+/* Adds to steps [from, to) of a part. */
+static void steps_add(const struct timeline *t, struct steps *x, uint32_t from, uint32_t to, const struct res *need,
+		      int sign)
+{
+	int64_t *s = x->v + (uint64_t)from * t->stride;
+
+	if (t->stride == 2) {
+		int64_t more = sign * need->v[0];
+		for (uint32_t i = 0; i < to - from; i++)
+			s[2 * i + 1] += more;
+	} else {
+		for (uint32_t i = from; i < to; i++, s += t->stride)
+			for (uint32_t d = 1; d < t->stride; d++)
+				s[d] += sign * need->v[d - 1];
+	}
+}
+
+/* Restores what holds for parts after steps were changed from one part to another. */
+static void parts_settle(struct timeline *t, uint32_t from, uint32_t to)
+{
+	for (uint32_t part = from; part <= to && part <= t->nmore; part++)
+		part_sum(t, part_of(t, part));
+	part_join(t, to);
+	part_join(t, from);
+	if (from > 0)
+		part_join(t, from - 1);
 }
 
 void timeline_change(struct timeline *t, int64_t start, int64_t end, const struct res *need, int sign)
 {
+	struct step_place a = {0}, b = {0};
+
 	if (start >= end)
 		return;
-	timeline_room(t);
-
-	uint32_t a = start == TIME_BEGIN ? 0 : timeline_split(t, start);
-	uint32_t b = end == TIME_NEVER ? t->n : timeline_split(t, end);
-	int64_t *s = timeline_step(t, a);
-
-	if (t->stride == 2) {
-		int64_t x = sign * need->v[0];
-		for (uint32_t i = 0; i < b - a; i++)
-			s[2 * i + 1] += x;
-	} else {
-		for (uint32_t i = a; i < b; i++, s += t->stride)
-			for (uint32_t d = 1; d < t->stride; d++)
-				s[d] += sign * need->v[d - 1];
+	part_room(t, start);
+	if (end != TIME_NEVER && t->nmore)
+		part_room(t, end);
+	if (start != TIME_BEGIN)
+		a = step_split(t, start);
+	if (end != TIME_NEVER)
+		b = step_split(t, end);
+	else
+		b = (struct step_place){t->nmore, part_of(t, t->nmore)->n};
+	for (uint32_t part = a.part; part <= b.part; part++) {
+		struct steps *x = part_of(t, part);
+		steps_add(t, x, part == a.part ? a.i : 0, part == b.part ? b.i : x->n, need, sign);
 	}
-	timeline_join(t, b);
-	timeline_join(t, a);
+	step_join(t, b);
+	step_join(t, a);
+	if (t->nmore)
+		parts_settle(t, a.part, b.part);
 }
+
+/* ---- asking ---- */
 
 static inline bool step_covers(const int64_t *s, const struct res *need, uint32_t stride)
 {
@@ -108,36 +254,58 @@ static inline bool step_covers(const int64_t *s, const struct res *need, uint32_
 
 bool timeline_fits(const struct timeline *t, int64_t start, int64_t end, const struct res *need)
 {
-	const int64_t *s = timeline_step(t, timeline_find(t, start)), *stop = timeline_step(t, t->n);
+	struct walk w = timeline_walk(t, start);
 
 	do {
-		if (!step_covers(s, need, t->stride))
+		if (!step_covers(w.step, need, t->stride))
 			return false;
-		s += t->stride;
-	} while (s < stop && s[0] < end);
+	} while (walk_next(&w) && w.step[0] < end);
 	return true;
+}
+
+/* Moves to the next step that has enough. Returns false if there is none. Skips parts that nowhere
+ * have enough. */
+static inline bool walk_cover(struct walk *w, const struct res *need, uint32_t stride)
+{
+	for (;;) {
+		for (w->step += stride; w->step < w->stop; w->step += stride)
+			if (step_covers(w->step, need, stride))
+				return true;
+		do
+			if (!walk_part(w))
+				return false;
+		while (w->t->more[w->part - 1].most < need->v[0]);
+		if (step_covers(w->step, need, stride))
+			return true;
+	}
+}
+
+/* Returns the earliest start >= from at which `need` is free until `length` seconds later, or until
+ * `planned` if that is earlier; if it is not before `before`, any instant that is not. */
+static inline int64_t earliest(const struct timeline *t, int64_t from, int64_t before, int64_t length, int64_t planned,
+			       const struct res *need, uint32_t stride)
+{
+	struct walk w = timeline_walk(t, from);
+	int64_t start = from;
+
+	while (start < before) {
+		if (!step_covers(w.step, need, stride)) {
+			if (!walk_cover(&w, need, stride)) /* cannot start before a step that has enough */
+				return TIME_NEVER;
+			start = w.step[0];
+		}
+		w.step += stride;
+		if ((w.step >= w.stop && !walk_part(&w)) || w.step[0] - start >= length || w.step[0] >= planned)
+			return start;
+	}
+	return TIME_NEVER;
 }
 
 int64_t timeline_earliest_before(const struct timeline *t, int64_t from, int64_t before, int64_t length,
 				 const struct res *need)
 {
-	const int64_t *s = timeline_step(t, timeline_find(t, from)), *stop = timeline_step(t, t->n);
-	int64_t start = from;
-
-	while (start < before) {
-		if (!step_covers(s, need, t->stride)) {
-			s += t->stride; /* cannot start before the next step that has enough */
-			while (s < stop && !step_covers(s, need, t->stride))
-				s += t->stride;
-			if (s >= stop)
-				return TIME_NEVER;
-			start = s[0];
-		}
-		s += t->stride;
-		if (s >= stop || s[0] - start >= length)
-			return start;
-	}
-	return TIME_NEVER;
+	return t->stride == 2 ? earliest(t, from, before, length, TIME_NEVER, need, 2)
+			      : earliest(t, from, before, length, TIME_NEVER, need, t->stride);
 }
 
 int64_t timeline_earliest(const struct timeline *t, int64_t from, int64_t length, const struct res *need)
@@ -145,24 +313,38 @@ int64_t timeline_earliest(const struct timeline *t, int64_t from, int64_t length
 	return timeline_earliest_before(t, from, INT64_MAX, length, need);
 }
 
+int64_t timeline_opening(const struct timeline *t, int64_t from, const struct opening *o)
+{
+	int64_t at = t->stride == 2 ? earliest(t, from, o->before, o->length, o->planned, &o->need, 2)
+				    : earliest(t, from, o->before, o->length, o->planned, &o->need, t->stride);
+
+	return at < o->before ? at : TIME_NEVER;
+}
+
+uint32_t timeline_distance(const struct timeline *t, int64_t from, int64_t until)
+{
+	if (!t->nmore || from >= until)
+		return 0;
+	return (timeline_search(t, until).part - timeline_search(t, from).part) * PART;
+}
+
 int64_t timeline_measure(const struct timeline *t, int64_t start, int64_t end, const struct res *need, double *ret_area)
 {
-	const int64_t *s = timeline_step(t, timeline_find(t, start)), *stop = timeline_step(t, t->n);
+	struct walk w = timeline_walk(t, start);
 	int64_t copies = INT64_MAX;
 	double area = 0;
 
 	while (start < end) {
-		const int64_t *next = s + t->stride;
-		int64_t until = next < stop && next[0] < end ? next[0] : end;
+		const int64_t *s = w.step;
 		for (uint32_t d = 1; d < t->stride; d++) {
 			if (s[d] < need->v[d - 1])
 				return 0;
 			if (need->v[d - 1] && s[d] / need->v[d - 1] < copies)
 				copies = s[d] / need->v[d - 1];
 		}
+		int64_t until = walk_next(&w) && w.step[0] < end ? w.step[0] : end;
 		area += (double)s[1 + RES_CPU] * (double)(until - start);
 		start = until;
-		s = next;
 	}
 	*ret_area = area;
 	return copies;
@@ -170,28 +352,65 @@ int64_t timeline_measure(const struct timeline *t, int64_t start, int64_t end, c
 
 void timeline_least(const struct timeline *t, int64_t start, int64_t end, struct res *ret)
 {
-	const int64_t *s = timeline_step(t, timeline_find(t, start)), *stop = timeline_step(t, t->n);
+	struct walk w = timeline_walk(t, start);
 
 	*ret = (struct res){0};
-	memcpy(ret->v, s + 1, sizeof(int64_t) * (t->stride - 1));
-	for (s += t->stride; s < stop && s[0] < end; s += t->stride)
+	memcpy(ret->v, w.step + 1, sizeof(int64_t) * (t->stride - 1));
+	while (walk_next(&w) && w.step[0] < end)
 		for (uint32_t d = 1; d < t->stride; d++)
-			if (s[d] < ret->v[d - 1])
-				ret->v[d - 1] = s[d];
+			if (w.step[d] < ret->v[d - 1])
+				ret->v[d - 1] = w.step[d];
+}
+
+int64_t timeline_most(const struct timeline *t, int64_t start, int64_t end)
+{
+	struct walk w = timeline_walk(t, start);
+	int64_t most = w.step[1];
+
+	while (walk_next(&w) && w.step[0] < end) {
+		const struct steps *x = part_of(t, w.part);
+		bool whole = w.step == x->v && x->v[(uint64_t)(x->n - 1) * t->stride] < end;
+		int64_t here = whole ? x->most : w.step[1];
+		most = here > most ? here : most;
+		if (whole)
+			w.step = w.stop - t->stride;
+	}
+	return most;
 }
 
 bool timeline_equal(const struct timeline *a, const struct timeline *b)
 {
-	return a->n == b->n && a->stride == b->stride &&
-	       memcmp(timeline_step(a, 0), timeline_step(b, 0), sizeof(int64_t) * a->n * a->stride) == 0;
+	struct walk x = timeline_walk(a, TIME_BEGIN), y = timeline_walk(b, TIME_BEGIN);
+	bool equal = a->stride == b->stride;
+
+	while (equal && x.step && y.step) {
+		equal = memcmp(x.step, y.step, sizeof(int64_t) * a->stride) == 0;
+		walk_next(&x);
+		walk_next(&y);
+	}
+	return equal && !x.step && !y.step;
+}
+
+static void part_copy(const struct timeline *t, struct steps *to, const struct steps *from)
+{
+	if (to->cap < from->n)
+		part_grow(t, to, from->cap);
+	to->n = from->n;
+	to->most = from->most;
+	memcpy(to->v, from->v, sizeof(int64_t) * from->n * t->stride);
 }
 
 void timeline_copy(struct timeline *to, const struct timeline *from)
 {
-	if (to->cap < from->n + 2) {
-		to->cap = from->n + 2;
-		to->buf = mem_realloc(to->buf, (size_t)to->cap * to->stride, sizeof(int64_t));
+	parts_drop(to, from->nmore);
+	if (to->room < from->nmore) {
+		to->room = from->nmore;
+		to->more = mem_realloc(to->more, to->room, sizeof *to->more);
 	}
-	to->n = from->n;
-	memcpy(to->buf, timeline_step(from, 0), sizeof(int64_t) * from->n * from->stride);
+	part_copy(to, &to->first, &from->first);
+	for (uint32_t i = 0; i < from->nmore; i++) {
+		if (i == to->nmore)
+			to->more[to->nmore++] = (struct steps){0};
+		part_copy(to, &to->more[i], &from->more[i]);
+	}
 }

@@ -21,12 +21,9 @@
 
 int64_t most_freed(struct sched *s, int64_t from, int64_t until, int64_t most)
 {
-	const struct timeline *t = plan_sum(s->p);
+	int64_t here = from < until ? timeline_most(plan_sum(s->p), from, until) : most;
 
-	for (uint32_t i = timeline_find(t, from); i < t->n && timeline_step(t, i)[0] < until; i++)
-		if (timeline_step(t, i)[1 + RES_CPU] > most)
-			most = timeline_step(t, i)[1 + RES_CPU];
-	return most;
+	return here > most ? here : most;
 }
 
 static unsigned closed_at(const struct queued *e)
@@ -61,37 +58,35 @@ void closed_moved(struct closed *k, int64_t start)
 		k->before[i] = k->before[i] < start - k->length[i] ? k->before[i] : start - k->length[i];
 }
 
-bool could_improve(struct sched *s, const struct queued *e, int64_t dirty, int64_t most, struct closed *k)
+int64_t earlier_start(struct sched *s, const struct queued *e, int64_t dirty, int64_t most, struct closed *k)
 {
-	struct opening o = {e->cpus, e->length, e->planned, e->planned < dirty ? e->planned : dirty};
-	int64_t closed;
-	uint32_t from, step;
-	bool found;
+	struct opening o = {{.v = {e->cpus}}, e->length, e->planned, e->planned < dirty ? e->planned : dirty};
+	int64_t from, at;
 
 	s->p->work++;
 	if (e->cpus > most)
-		return false;
-	closed = closed_until(k, e);
-	if (closed >= o.before)
-		return false;
-	from = step = timeline_find(plan_sum(s->p), closed > s->now ? closed : s->now);
-	found = pass_could_start(s, &o, &step);
-	s->p->work += (step - from) / STEPS_A_NODE;
-	if (!found)
+		return TIME_NEVER;
+	from = closed_until(k, e);
+	if (from >= o.before)
+		return TIME_NEVER;
+	from = from > s->now ? from : s->now;
+	at = timeline_opening(plan_sum(s->p), from, &o);
+	s->p->work += timeline_distance(plan_sum(s->p), from, at < o.before ? at : o.before) / STEPS_A_NODE;
+	if (at == TIME_NEVER)
 		closed_note(k, e, o.before);
-	return found;
+	return at;
 }
 
-/* Puts the job of an entry at its earliest place, and starts it if that is now. Returns true if
- * it left the queue. The job stays where it is if nothing better is found: with fragments of
- * several shapes, best fit may not even find the present place again. */
-static bool conservative_place(struct sched *s, struct queued *e)
+/* Puts the job of an entry at its earliest place from an instant on, and starts it if that is
+ * now. Returns true if it left the queue. The job stays where it is if nothing better is found:
+ * with fragments of several shapes, best fit may not even find the present place again. */
+static bool conservative_place(struct sched *s, struct queued *e, int64_t from)
 {
 	plan_mark mark = plan_begin(s->p);
 	int64_t at;
 
 	plan_take_job(s->p, e->job);
-	at = plan_insert_earliest(s->p, &s->plain, e->job, s->now, e->length);
+	at = plan_insert_earliest(s->p, &s->plain, e->job, from, e->length);
 	if (at == TIME_NEVER)
 		failure_note(s, &s->sweep.nowhere, cluster_job(s->c, e->job), e->length);
 	if (at > e->planned && e->planned >= s->now) {
@@ -122,23 +117,27 @@ static struct depth reservations(const struct sched *s)
 	struct depth d = {.most = s->c->settings.reserve_depth};
 	const struct queued *e;
 
-	for (struct spot i = {0}; d.most && (e = ranks_next(&s->line.by_key, &i, true)); i.at++)
+	if (!s->line.bound)
+		d.common = (int64_t)s->line.by_key.nplanned;
+	for (struct spot i = {0}; d.most && s->line.bound && (e = ranks_next(&s->line.by_key, &i, true)); i.at++)
 		depth_count(&d, cluster_job(s->c, e->job), 1);
 	return d;
 }
 
-/* Returns true if it is worth placing the job of an entry; otherwise takes note of its planned
- * start. */
-static bool worth_placing(struct sched *s, const struct queued *e, int64_t most, const struct depth *reserved,
-			  struct closed *k)
+/* Returns the instant from which it is worth looking for a place for the job of an entry;
+ * otherwise takes note of its planned start and returns TIME_NEVER. */
+static int64_t worth_placing(struct sched *s, const struct queued *e, int64_t most, const struct depth *reserved,
+			     struct closed *k)
 {
+	int64_t from = s->now;
+
 	if (e->planned == TIME_NEVER)
-		return worth_searching(s, e->job, e->length, reserved);
-	if (e->planned <= s->now || could_improve(s, e, s->sweep.dirty, most, k))
-		return true;
-	if (e->planned < s->next_planned)
+		return worth_searching(s, e->job, e->length, reserved) ? from : TIME_NEVER;
+	if (e->planned > s->now)
+		from = earlier_start(s, e, s->sweep.dirty, most, k);
+	if (from == TIME_NEVER && e->planned < s->next_planned)
 		s->next_planned = e->planned;
-	return false;
+	return from;
 }
 
 /* Examines the jobs behind the last one examined, until the cycle has done enough. */
@@ -164,8 +163,9 @@ static void sweep_on(struct sched *s)
 			i = ranks_find(&s->line.by_key, e.key, e.job);
 			continue;
 		}
-		if (worth_placing(s, &e, most, &reserved, &closed)) {
-			bool started = conservative_place(s, at), moved;
+		int64_t from = worth_placing(s, &e, most, &reserved, &closed);
+		if (from != TIME_NEVER) {
+			bool started = conservative_place(s, at, from), moved;
 
 			depth_count(&reserved, cluster_job(s->c, e.job),
 				    (!started && at->planned != TIME_NEVER) - (e.planned != TIME_NEVER));
@@ -221,7 +221,7 @@ static void fresh_place(struct sched *s)
 			queue_line_up(s, job);
 		else if (worth_searching(s, job, queue_get(s, job)->length, &reserved))
 			depth_count(&reserved, cluster_job(s->c, job),
-				    !conservative_place(s, queue_entry(s, job)) && plan_holds(s->p, job));
+				    !conservative_place(s, queue_entry(s, job), s->now) && plan_holds(s->p, job));
 		cycle_tired(s);
 	}
 	vec_free(&reserved.bound);

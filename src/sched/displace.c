@@ -139,7 +139,7 @@ static bool spare(struct sched *s, const struct victim *v, const struct item *by
 	plan_mark mark = plan_begin(s->p);
 
 	plan_take_job(s->p, by->job);
-	if (item_place(s, by) > by->start || !plan_cut(s->p, v->job, v->full)) {
+	if (item_place(s, by, s->now) > by->start || !plan_cut(s->p, v->job, v->full)) {
 		plan_rollback(s->p, mark);
 		return false;
 	}

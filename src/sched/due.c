@@ -247,7 +247,7 @@ static double due_youth(const struct sched *s)
 static void due_reserve_all(struct sched *s)
 {
 	s->due.overdue = due_count(s);
-	s->due.idle_now = timeline_step(plan_sum(s->p), timeline_find(plan_sum(s->p), s->now))[1 + RES_CPU];
+	s->due.idle_now = timeline_at(plan_sum(s->p), s->now)[1 + RES_CPU];
 	if (s->due.overdue >= 2)
 		due_reserve_overdue(s);
 	else /* one for the head: the younger and narrower, the more relaxed */

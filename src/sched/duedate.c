@@ -129,13 +129,15 @@ void due_watch(struct sched *s, const struct job *job, enum event_type type, boo
 static double work_planned(struct sched *s)
 {
 	const struct timeline *t = plan_sum(s->p);
-	int64_t level = timeline_step(t, t->n - 1)[1 + RES_CPU], from = s->now;
+	int64_t level = timeline_at(t, TIME_NEVER)[1 + RES_CPU], from = s->now;
 	double work = 0;
 
-	for (uint32_t i = timeline_find(t, s->now); i + 1 < t->n; i++) {
-		int64_t until = timeline_step(t, i + 1)[0];
-		work += (double)(level - timeline_step(t, i)[1 + RES_CPU]) * (double)(until - from);
-		from = until;
+	for (struct walk w = timeline_walk(t, s->now); w.step;) {
+		int64_t taken = level - w.step[1 + RES_CPU];
+		if (!walk_next(&w))
+			break;
+		work += (double)taken * (double)(w.step[0] - from);
+		from = w.step[0];
 	}
 	for (size_t i = 0; i < s->reserved.n; i++) {
 		const struct job *job = cluster_job(s->c, s->reserved.v[i]);

@@ -144,12 +144,11 @@ static void usable_least(struct sched *s, const struct nodeset *on, int64_t leng
 		const struct timeline *line = &s->p->node[i].line;
 		if (!s->c->nodes.v[i].up || (sched_node_open(s, i) && (!on || nodeset_has(on, i))))
 			continue;
-		for (uint32_t k = 0; k < line->n; k++) {
-			const int64_t *step = timeline_step(line, k);
+		for (struct walk w = timeline_walk(line, TIME_BEGIN); w.step; walk_next(&w)) {
 			struct res idle = {0};
 			for (int d = 0; d < s->c->nres; d++)
-				idle.v[d] = step[1 + d];
-			timeline_change(sum, step[0], k + 1 < line->n ? step[line->stride] : TIME_NEVER, &idle, -1);
+				idle.v[d] = w.step[1 + d];
+			timeline_change(sum, w.step[0], walk_until(&w), &idle, -1);
 		}
 	}
 	timeline_least(sum, s->now, s->now + length, ret);

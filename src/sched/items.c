@@ -122,10 +122,10 @@ void items_collect(const struct sched *s, uint32_t job, item_vec *ret)
 	s->p->work += s->line.by_key.n / ENTRIES_A_NODE + 2 * ret->n;
 }
 
-int64_t item_place(struct sched *s, const struct item *x)
+int64_t item_place(struct sched *s, const struct item *x, int64_t from)
 {
 	s->p->work += ITEM_WORK + s->c->partitions.n;
-	return place_earliest(s, x->job, s->now, x->length);
+	return place_earliest(s, x->job, from, x->length);
 }
 
 void items_take(struct sched *s, const item_vec *v, size_t from)
@@ -144,7 +144,7 @@ static bool is_late(const struct item *x, int64_t at)
 size_t items_place(struct sched *s, const item_vec *v, size_t from)
 {
 	for (size_t i = from; i < v->n; i++)
-		if (is_late(&v->v[i], item_place(s, &v->v[i]))) {
+		if (is_late(&v->v[i], item_place(s, &v->v[i], s->now))) {
 			plan_take_job(s->p, v->v[i].job);
 			return i;
 		}
@@ -160,7 +160,7 @@ static bool item_in_time(struct sched *s, const item_vec *v, const struct item *
 
 	for (size_t i = from; i < to; i++)
 		plan_take_job(s->p, v->v[i].job);
-	good = !is_late(x, item_place(s, x));
+	good = !is_late(x, item_place(s, x, s->now));
 	if (good) {
 		plan_rollback(s->p, mark);
 	} else {
@@ -198,7 +198,7 @@ static size_t item_move_up(struct sched *s, item_vec *v, size_t at)
 	}
 	for (size_t i = good; i < late; i++)
 		plan_take_job(s->p, v->v[i].job);
-	item_place(s, &x);
+	item_place(s, &x, s->now);
 	memmove(&v->v[good + 1], &v->v[good], (at - good) * sizeof x);
 	v->v[good] = x;
 	return good;

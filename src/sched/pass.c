@@ -25,28 +25,26 @@
 
 void window_build(struct sched *s)
 {
-	const struct timeline *t = plan_sum(s->p);
+	struct walk at = timeline_walk(plan_sum(s->p), s->now);
 	struct window *w = &s->window;
-	uint32_t i = timeline_find(t, s->now);
-	int64_t least = timeline_step(t, i)[1 + RES_CPU];
+	int64_t least = at.step[1 + RES_CPU];
 
 	w->n = 0;
 	w->version = s->p->version;
 	w->exact = s->p->nnodes == 1 && s->c->nres == 1 && s->c->partitions.n == 0 && sched_node_open(s, 0) &&
 		   !s->p->edges.n;
-	for (i++; i < t->n && least > 0; i++) {
-		const int64_t *step = timeline_step(t, i);
-		if (step[0] > s->p->horizon)
+	while (least > 0 && walk_next(&at)) {
+		if (at.step[0] > s->p->horizon)
 			break;
-		if (step[1 + RES_CPU] >= least)
+		if (at.step[1 + RES_CPU] >= least)
 			continue;
 		if (w->n == WINDOW_STEPS - 1) {
 			w->exact = false;
 			break;
 		}
-		w->until[w->n] = step[0];
+		w->until[w->n] = at.step[0];
 		w->cpus[w->n++] = least;
-		least = step[1 + RES_CPU];
+		least = at.step[1 + RES_CPU];
 	}
 	w->until[w->n] = TIME_NEVER;
 	w->cpus[w->n++] = least;
@@ -198,29 +196,6 @@ static bool pass_start_on(struct sched *s, uint32_t id, int64_t length, int32_t 
 	starting_add(s, id);
 	queue_remove(s, id);
 	return true;
-}
-
-bool pass_could_start(struct sched *s, const struct opening *o, uint32_t *step)
-{
-	const struct timeline *t = plan_sum(s->p);
-	const int64_t *at = timeline_step(t, *step), *stop = timeline_step(t, t->n);
-	bool found = false;
-
-	while (!found) {
-		while (at < stop && at[1 + RES_CPU] < o->cpus && at[0] < o->before)
-			at += t->stride;
-		if (at >= stop || at[0] >= o->before)
-			break;
-
-		int64_t start = at[0] > s->now ? at[0] : s->now;
-		int64_t until = start + o->length < o->planned ? start + o->length : o->planned;
-
-		while (at < stop && at[1 + RES_CPU] >= o->cpus && at[0] < until)
-			at += t->stride;
-		found = at >= stop || at[0] >= until;
-	}
-	*step = (uint32_t)((uint64_t)(at - t->buf) / t->stride);
-	return found;
 }
 
 int64_t pass_earliest(struct sched *s, uint32_t job, int64_t from, int64_t length)
@@ -474,10 +449,9 @@ static void fill_resume(struct sched *s)
 static bool pass_head_could_improve(struct sched *s, const struct queued *e)
 {
 	int64_t planned = plan_piece(s->p, e->job, 0)->start;
-	struct opening o = {.cpus = e->cpus, .length = e->length, .planned = planned, .before = planned};
-	uint32_t step = timeline_find(plan_sum(s->p), s->now);
+	struct opening o = {.need = {.v = {e->cpus}}, .length = e->length, .planned = planned, .before = planned};
 
-	return pass_could_start(s, &o, &step);
+	return timeline_opening(plan_sum(s->p), s->now, &o) != TIME_NEVER;
 }
 
 /* Returns true if what was freed leaves the head where it is: then its reservation need not be
@@ -576,9 +550,7 @@ static void pass_full(struct sched *s)
 
 bool pass_reached(struct sched *s)
 {
-	const struct timeline *t = plan_sum(s->p);
-
-	if (t->n > 1 && timeline_step(t, 1)[0] <= s->now)
+	if (timeline_at(plan_sum(s->p), s->now)[0] != TIME_BEGIN)
 		return true;
 	/* an end and the start of a reservation at the same instant may cancel out in the sum */
 	for (size_t i = 0; i < s->reserved.n; i++)

@@ -124,10 +124,10 @@ struct freed {
 	struct closed closed;
 };
 
-/* Returns true if a job on a flat machine has no earlier place: the sum shows it. On several nodes
- * a job may also get other nodes at the same instant. A special job may have been placed later
- * than it could be. */
-static bool stays(struct sched *s, const struct item *x, struct freed *f)
+/* Returns the instant from which it is worth looking for an earlier place. TIME_NEVER: on a flat
+ * machine the sum shows that there is none. On several nodes a job may also get other nodes at the
+ * same instant. A special job may have been placed later than it could be. */
+static int64_t forward_from(struct sched *s, const struct item *x, struct freed *f)
 {
 	const struct job *job = cluster_job(s->c, x->job);
 	struct queued e = {.length = x->length,
@@ -136,10 +136,10 @@ static bool stays(struct sched *s, const struct item *x, struct freed *f)
 			   .cpus = (int32_t)cluster_job_request(s->c, job)->total.v[RES_CPU]};
 
 	if (s->p->nnodes > 1 || x->start <= s->now || cluster_nightly(s->c, job))
-		return false;
+		return s->now;
 	if (is_special(job))
-		return !could_improve(s, &e, TIME_NEVER, INT64_MAX, &f->closed);
-	return !could_improve(s, &e, f->dirty, f->most, &f->closed);
+		return earlier_start(s, &e, TIME_NEVER, INT64_MAX, &f->closed);
+	return earlier_start(s, &e, f->dirty, f->most, &f->closed);
 }
 
 /* Notes that a job has left its place. */
@@ -153,14 +153,15 @@ static void freed_more(struct sched *s, struct freed *f, const struct item *x)
 	closed_moved(&f->closed, x->start);
 }
 
-/* Moves a job to its earliest place, if that is not later than its present one. */
-static void item_forward(struct sched *s, const struct item *x)
+/* Moves a job to its earliest place from an instant on, if that is not later than its present
+ * one. */
+static void item_forward(struct sched *s, const struct item *x, int64_t from)
 {
 	plan_mark mark = plan_begin(s->p);
 	int64_t at;
 
 	plan_take_job(s->p, x->job);
-	at = item_place(s, x);
+	at = item_place(s, x, from);
 	if (at > x->start && x->start >= s->now)
 		plan_rollback(s->p, mark);
 	else
@@ -181,9 +182,10 @@ static void bring_forward(struct sched *s)
 		gaps_find(s, &gaps, i);
 	for (size_t i = 0; i < all.n; i++) {
 		const struct item *x = &all.v[i];
-		if (gaps_none(s, &gaps, x) || stays(s, x, &freed))
+		int64_t from = gaps_none(s, &gaps, x) ? TIME_NEVER : forward_from(s, x, &freed);
+		if (from == TIME_NEVER)
 			continue;
-		item_forward(s, x);
+		item_forward(s, x, from);
 		freed_more(s, &freed, x);
 		gaps_find(s, &gaps, s->c->nodes.v[x->node].partition);
 		if (plan_holds(s->p, x->job))
@@ -318,7 +320,7 @@ static void commons_place(struct sched *s, bool nice, struct depth *reserved)
 			queue_line_up(s, x.job);
 			i = ranks_find(queue, key, x.job);
 		} else if (!cycle_tried(s, x.job, TRIED_PLACE)) {
-			int64_t at = item_place(s, &x);
+			int64_t at = item_place(s, &x, s->now);
 			cycle_try(s, x.job, TRIED_PLACE);
 			item_publish_common(s, &x, at);
 			depth_count(reserved, job,

@@ -40,8 +40,8 @@ void items_sort(item_vec *v, int (*order)(const void *, const void *));
 void items_collect(const struct sched *s, uint32_t job, item_vec *ret);
 /* Takes away the places of items from `from` on. */
 void items_take(struct sched *s, const item_vec *v, size_t from);
-/* Places the item as early as possible, from the present instant on. */
-int64_t item_place(struct sched *s, const struct item *x);
+/* Places the item as early as possible, from an instant on. */
+int64_t item_place(struct sched *s, const struct item *x, int64_t from);
 /* Places items from `from` on, which have no places, in their order. Returns the index of the
  * first that is late, whose place is taken away again, or n. */
 size_t items_place(struct sched *s, const item_vec *v, size_t from);

@@ -42,19 +42,18 @@ static int64_t fence_begins(const struct sched *s, const struct job *job, uint32
 static int64_t node_drops(struct sched *s, const struct job *job, uint32_t node, drop_vec *drops)
 {
 	const struct timeline *line = &s->p->node[node].line;
-	uint32_t i = timeline_find(line, s->now);
-	int64_t least = timeline_step(line, i)[1 + RES_CPU], first = least, fence = fence_begins(s, job, node);
+	struct walk w = timeline_walk(line, s->now);
+	int64_t least = w.step[1 + RES_CPU], first = least, fence = fence_begins(s, job, node);
 
 	if (least <= 0 || fence <= s->now)
 		return 0;
-	for (i++; i < line->n && least > 0; i++) {
-		const int64_t *step = timeline_step(line, i);
-		int64_t left = step[1 + RES_CPU] > 0 ? step[1 + RES_CPU] : 0;
-		if (step[0] >= fence)
+	while (least > 0 && walk_next(&w)) {
+		int64_t left = w.step[1 + RES_CPU] > 0 ? w.step[1 + RES_CPU] : 0;
+		if (w.step[0] >= fence)
 			break;
 		if (left >= least)
 			continue;
-		vec_push(drops, (struct drop){step[0], least - left, left == 0});
+		vec_push(drops, (struct drop){w.step[0], least - left, left == 0});
 		least = left;
 	}
 	if (fence != TIME_NEVER && least > 0)

@@ -270,13 +270,12 @@ static uint32_t overrun_victim(const struct sched *s, int32_t node)
 	const struct timeline *line = &s->p->node[node].line;
 	uint32_t victim = JOB_NONE;
 
-	for (uint32_t i = timeline_find(line, s->now); i < line->n; i++) {
-		const int64_t *step = timeline_step(line, i);
+	for (struct walk w = timeline_walk(line, s->now); w.step; walk_next(&w)) {
 		bool short_ = false;
 		for (uint32_t d = 1; d < line->stride; d++)
-			short_ |= step[d] < 0;
+			short_ |= w.step[d] < 0;
 		if (short_)
-			victim = loser(s, victim, reserved_at(s, node, step[0] > s->now ? step[0] : s->now));
+			victim = loser(s, victim, reserved_at(s, node, w.step[0] > s->now ? w.step[0] : s->now));
 	}
 	return victim;
 }

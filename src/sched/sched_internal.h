@@ -400,15 +400,6 @@ void cover_choose(struct sched *s, const struct queued *jobs, size_t n, int32_t 
  * indexes and returns their number. */
 size_t greedy_choose(const struct queued *jobs, size_t n, int64_t room, uint16_t *ret);
 bool pass_reached(struct sched *s); /* a planned end or start has come without an event so far */
-/* A place earlier than the job's present one. The job needs the CPUs from its start until its
- * end or its planned start, whichever is first: from there on it holds them itself. */
-struct opening {
-	int64_t cpus, length, planned;
-	int64_t before; /* latest useful start, at most the planned start */
-};
-/* Returns true if the sum has such a place that begins in *step or later; *step is where the
- * search ended. */
-bool pass_could_start(struct sched *s, const struct opening *o, uint32_t *step);
 bool pass_try_now(struct sched *s, uint32_t job, int64_t length);
 /* Finds the earliest place of a job that reserves without a promise. No other job is pushed for
  * it. */
@@ -430,9 +421,9 @@ enum { CLOSED = 64 };
 struct closed {
 	int64_t cpus[CLOSED], length[CLOSED], planned[CLOSED], before[CLOSED];
 };
-/* Returns true if the sum leaves room to start before e->planned, given what was freed: at most
- * `most` CPUs at any instant before `dirty`. */
-bool could_improve(struct sched *s, const struct queued *e, int64_t dirty, int64_t most, struct closed *k);
+/* Returns the first instant before e->planned at which the sum leaves room for the job to start,
+ * given what was freed: at most `most` CPUs at any instant before `dirty`. TIME_NEVER: none. */
+int64_t earlier_start(struct sched *s, const struct queued *e, int64_t dirty, int64_t most, struct closed *k);
 /* Returns the most CPUs free at any instant of [from, until), or `most` if that is more. */
 int64_t most_freed(struct sched *s, int64_t from, int64_t until, int64_t most);
 void closed_moved(struct closed *k, int64_t start); /* to be called after a job left its place at `start` */

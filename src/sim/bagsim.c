@@ -348,7 +348,7 @@ static void bag_fill(struct bagsim *b)
 {
 	struct bag *g = b->bag;
 	const struct timeline *t = plan_sum(b->p);
-	int64_t room = timeline_step(t, timeline_find(t, b->now))[1 + RES_CPU];
+	int64_t room = timeline_at(t, b->now)[1 + RES_CPU];
 
 	while (g->filling > room) {
 		size_t at = 0;
@@ -379,9 +379,8 @@ static struct adapter_view view_of(struct bagsim *b)
 	int64_t oldest = b->now;
 
 	vec_clear(&b->spans);
-	for (uint32_t i = timeline_find(t, b->now); i < t->n; i++) {
-		struct adapter_span s = {timeline_step(t, i)[0], i + 1 < t->n ? timeline_step(t, i + 1)[0] : TIME_NEVER,
-					 timeline_step(t, i)[1 + RES_CPU]};
+	for (struct walk w = timeline_walk(t, b->now); w.step; walk_next(&w)) {
+		struct adapter_span s = {w.step[0], walk_until(&w), w.step[1 + RES_CPU]};
 		vec_push(&b->spans, s);
 	}
 	vec_clear(&b->requests);

@@ -84,10 +84,8 @@ int world_node_share(struct server *s, uint32_t node, bool shared, struct err *e
 
 int64_t world_share_used(const struct server *s, uint32_t node)
 {
-	const struct timeline *line = &s->plan->node[node].line;
-
 	return s->cluster->nodes.v[node].total.v[RES_SHARE] -
-	       timeline_step(line, timeline_find(line, s->clock->now))[1 + RES_SHARE];
+	       timeline_at(&s->plan->node[node].line, s->clock->now)[1 + RES_SHARE];
 }
 
 int world_node_add(struct server *s, const char *name, const struct res *total, struct err *err)
