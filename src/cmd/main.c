@@ -25,6 +25,7 @@ const struct command *const commands[] = {
 	&command_resubmit,
 	&command_retry,
 	&command_qdel,
+	&command_cancel,
 	&command_kill,
 	&command_move,
 	&command_qalter,
@@ -202,16 +203,16 @@ static bool group_find(const char *word, struct strbuf *ret)
 static const char *foreign_find(const char *word)
 {
 	static const char *const pairs[][2] = {
-		{"cancel", "qdel JOB"},	   {"delete", "qdel JOB"},	{"del", "qdel JOB"},
-		{"kill", "qdel JOB"},	   {"rm", "qdel JOB"},		{"scancel", "qdel JOB"},
-		{"bkill", "qdel JOB"},	   {"sbatch", "qsub SCRIPT"},	{"bsub", "qsub SCRIPT"},
-		{"run", "qsub SCRIPT"},	   {"srun", "shunt launch"},	{"squeue", "shunt queue"},
-		{"bjobs", "shunt queue"},  {"jobs", "shunt queue"},	{"list", "shunt queue"},
-		{"ls", "shunt queue"},	   {"sinfo", "shunt nodes"},	{"hosts", "shunt nodes"},
-		{"hold", "qhold JOB"},	   {"release", "qrls JOB"},	{"alter", "qalter JOB"},
-		{"modify", "qalter JOB"},  {"show", "shunt job JOB"},	{"start", "shunt up"},
-		{"stop", "shunt down"},	   {"tail", "shunt output -f"}, {"history", "shunt log JOB"},
-		{"requeue", "qrerun JOB"}, {"info", "shunt status"},	{"cat", "shunt output JOB"},
+		{"delete", "qdel JOB"},	      {"del", "qdel JOB"},	 {"rm", "qdel JOB"},
+		{"scancel", "qdel JOB"},      {"bkill", "qdel JOB"},	 {"sbatch", "qsub SCRIPT"},
+		{"bsub", "qsub SCRIPT"},      {"run", "qsub SCRIPT"},	 {"srun", "shunt launch"},
+		{"squeue", "shunt queue"},    {"bjobs", "shunt queue"},	 {"jobs", "shunt queue"},
+		{"list", "shunt queue"},      {"ls", "shunt queue"},	 {"sinfo", "shunt nodes"},
+		{"hosts", "shunt nodes"},     {"hold", "qhold JOB"},	 {"release", "qrls JOB"},
+		{"alter", "qalter JOB"},      {"modify", "qalter JOB"},	 {"show", "shunt job JOB"},
+		{"start", "shunt up"},	      {"stop", "shunt down"},	 {"tail", "shunt output -f"},
+		{"history", "shunt log JOB"}, {"requeue", "qrerun JOB"}, {"info", "shunt status"},
+		{"cat", "shunt output JOB"},
 	};
 
 	for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)

@@ -12,6 +12,7 @@
 
 #include "base/vec.h"
 #include "cmd/lib/command.h"
+#include "cmd/pbs/select.h"
 
 /* The parsed options. */
 struct job_arguments {
@@ -42,7 +43,11 @@ struct job_arguments {
 	struct {
 		const char *wait_at_most;
 		bool yes, x11, command;
-	} seat; /* interactive jobs only */
+	} seat;		      /* interactive jobs only */
+	struct choice choice; /* qalter only */
+	struct {
+		const char *value, *lines; /* the first value; a file with one in each line */
+	} each;
 };
 
 struct variable {

@@ -38,6 +38,8 @@ const struct option qsub_options[] = {
 	OPTION(TEXT, 'R', "remove", remove, "LETTERS", "don't keep the output (o), the error output (e), or both (oe)"),
 	TEXTS('t', "-t", t, "TYPE|RANGE", "C, Q, E or N: the type, as --type; 1-100%5: an array, as --array"),
 	OPTION(TEXT, 'J', "array", array, "RANGE", "an array of jobs: 1-100, 1-9:2, 1,5,7-9; %5 after it: at most 5 at once"),
+	OPTION(TEXT, 0, "each", each.value, "VALUE...", "an array with an element for each value, which replaces {} in the command: --each a b -- ./program {}"),
+	OPTION(FILE, 0, "each-line", each.lines, "FILE", "the same for each line of a file; -: of standard input"),
 	WORD(0, "type", type, "TYPE", "normal priority interactive nice C Q E N",
 	     "normal (or C, common), priority (or Q: it has a deadline), interactive (it has this terminal), nice (or N: until its deadline, jobs submitted later go first), or E (emergency)"),
 	OPTION(FILE, 0, "job", items.file, "FILE", "read a job description, lines \"Key = value\"; options of the command line win"),
@@ -128,6 +130,7 @@ const struct option qalter_options[] = {
 	MEMBER(0, "comment", "TEXT", NULL, "a sentence kept with the job"),
 	TEXTS('W', "-W", more, "NAME=VALUE,...", pbsattr_more_names),
 	FLAG(0, "force", guarantee.broken, "for operators: give a running job more time even if that breaks guaranteed deadlines"),
+	CHOICE_ROWS(AT(choice)),
 	{0},
 };
 

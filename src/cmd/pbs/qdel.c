@@ -9,12 +9,14 @@
 #include "cmd/lib/change.h"
 #include "cmd/lib/commands.h"
 #include "cmd/pbs/jobspec.h"
+#include "cmd/pbs/select.h"
 #include "core/array.h"
 
 struct delete_arguments {
 	const char *message, *range;
 	struct texts more;
 	bool purge, history;
+	struct choice choice;
 };
 
 #define AT(field) offsetof(struct delete_arguments, field)
@@ -25,6 +27,7 @@ static const struct option delete_options[] = {
 	OPTION(TEXTS, 'W', "-W", more, "SECONDS|force",
 	       "seconds between SIGTERM and SIGKILL, also as delay=SECONDS; or force", .words = "force"),
 	FLAG('x', "finished", history, "jobs that have finished are no failure"),
+	CHOICE_ROWS(AT(choice)),
 	{0},
 };
 
@@ -87,7 +90,10 @@ static int delete_run(const struct command *c, const void *arguments, const stru
 		code = EXIT_FAILED;
 	} else {
 		ch.finished_is_fine = a->history;
-		change_jobs(&ch, "delete", json_incref(body), a->range ? ids.v : o->v, o->n);
+		if (!a->range)
+			ch.code = jobs_choose(&ch, &a->choice, "Delete", o, &ids);
+		if (ch.code == EXIT_OK)
+			change_jobs(&ch, "delete", json_incref(body), ids.v, (int)ids.n);
 		code = change_close(&ch);
 	}
 	name_list_free(&ids);
@@ -96,10 +102,10 @@ static int delete_run(const struct command *c, const void *arguments, const stru
 }
 
 static const char *const delete_hints[] = {
-	"-u",	  "write 'qdel all' for your own jobs, or 'qselect -u USER | xargs qdel'",
-	"--user", "write 'qdel all' for your own jobs, or 'qselect -u USER | xargs qdel'",
-	"-n",	  "write 'qselect -N NAME | xargs qdel'",
-	"--name", "write 'qselect -N NAME | xargs qdel'",
+	"-u",	  "write 'qdel all' for your own jobs, or --where user=USER",
+	"--user", "write 'qdel all' for your own jobs, or --where user=USER",
+	"-n",	  "write --where name=PATTERN",
+	"--name", "write --where name=PATTERN",
 	"-f",	  "write -p, or -W force",
 	NULL,
 };
@@ -111,13 +117,14 @@ static const char *const delete_examples[] = {
 	"Five elements of an array.",
 	"qdel all",
 	"All jobs that you may delete.",
+	"qdel --where 'name=sim*,states=Q'",
+	"Your waiting jobs whose names begin with sim, after a question.",
 	NULL,
 };
 
 const struct command command_qdel = {
 	.name = "qdel",
-	.operands = "JOB...|all",
-	.operands_min = 1,
+	.operands = "[JOB...|all]",
 	.operands_max = INT_MAX,
 	.about = "Delete jobs; running ones are ended first.",
 	.examples = delete_examples,
@@ -126,6 +133,27 @@ const struct command command_qdel = {
 	.size = sizeof(struct delete_arguments),
 	.run = delete_run,
 	.own = true,
+};
+
+static const char *const cancel_examples[] = {
+	"shunt cancel 12 13",
+	"Cancel two jobs.",
+	"shunt cancel --where 'name=sim*,older=2h'",
+	"Those of mine whose names begin with sim, and which have waited or run for two hours, after a question.",
+	NULL,
+};
+
+const struct command command_cancel = {
+	.name = "cancel",
+	.operands = "[JOB...|all]",
+	.operands_max = INT_MAX,
+	.about = "Cancel jobs, waiting or running.",
+	.details = "The same as qdel.",
+	.examples = cancel_examples,
+	.hints = delete_hints,
+	.options = delete_options,
+	.size = sizeof(struct delete_arguments),
+	.run = delete_run,
 };
 
 /* ---- qalter ---- */
@@ -154,7 +182,8 @@ static int alter(const struct command *c, const void *arguments, const struct op
 	if (jobspec_add(&s, arguments, &err) < 0) {
 		code = command_misused(c, "%s", err.text);
 	} else if (json_object_size(s.job) == 0) {
-		code = command_misused(c, "say what to change, as in 'qalter -l walltime=2:00:00 %s'", o->v[0]);
+		code = command_misused(c, "say what to change, as in 'qalter -l walltime=2:00:00 %s'",
+				       o->n ? o->v[0] : "12");
 	} else if (json_object_get(s.job, "array")) {
 		code = command_misused(c, "an array's elements can't be changed: delete some, or submit another array");
 	} else if (json_object_get(s.job, "max_run_subjobs") && element_among(o)) {
@@ -164,10 +193,14 @@ static int alter(const struct command *c, const void *arguments, const struct op
 	} else if (!change_open(&ch, c)) {
 		code = EXIT_FAILED;
 	} else {
+		name_list ids = {0};
 		jobspec_directories(&s);
 		if (a->guarantee.broken)
 			json_object_set_new(s.job, "force", json_true());
-		change_jobs(&ch, "alter", json_incref(s.job), o->v, o->n);
+		ch.code = jobs_choose(&ch, &a->choice, "Change", o, &ids);
+		if (ch.code == EXIT_OK)
+			change_jobs(&ch, "alter", json_incref(s.job), ids.v, (int)ids.n);
+		name_list_free(&ids);
 		code = change_close(&ch);
 	}
 	jobspec_fini(&s);
@@ -186,8 +219,7 @@ static const char *const alter_examples[] = {
 
 const struct command command_qalter = {
 	.name = "qalter",
-	.operands = "JOB...",
-	.operands_min = 1,
+	.operands = "[JOB...]",
 	.operands_max = INT_MAX,
 	.about = "Change jobs that wait; of running ones what can still change.",
 	.examples = alter_examples,

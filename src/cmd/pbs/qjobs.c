@@ -8,8 +8,29 @@
 #include "cmd/lib/change.h"
 #include "cmd/lib/commands.h"
 #include "cmd/lib/query.h"
+#include "cmd/pbs/select.h"
 
 #define JOBS .operands = "JOB...", .operands_min = 1, .operands_max = INT_MAX
+#define MANY_JOBS .operands = "[JOB...]", .operands_max = INT_MAX
+
+/* Applies an action to jobs that are named or selected. */
+static int act_on(const struct command *c, const char *action, json_t *body, const struct choice *x, const char *what,
+		  const struct operands *o)
+{
+	name_list ids = {0};
+	struct change ch;
+
+	if (!change_open(&ch, c)) {
+		json_decref(body);
+		return EXIT_FAILED;
+	}
+	ch.code = jobs_choose(&ch, x, what, o, &ids);
+	if (ch.code == EXIT_OK)
+		change_jobs(&ch, action, json_incref(body), ids.v, (int)ids.n);
+	json_decref(body);
+	name_list_free(&ids);
+	return change_close(&ch);
+}
 
 static int act(const struct command *c, const char *action, json_t *body, char *const *id, int n)
 {
@@ -27,22 +48,27 @@ static int act(const struct command *c, const char *action, json_t *body, char *
 
 struct holds_arguments {
 	const char *holds;
+	struct choice choice;
 };
 
 static const struct option holds_options[] = {
 	OPTION_ROW(
 		TEXT, 'h', "holds", offsetof(struct holds_arguments, holds), "LETTERS",
 		"which: u the user's own, o an operator's, s the system's; n none; if not given: u, and qrls also releases what the system holds after failed starts"),
+	CHOICE_ROWS(offsetof(struct holds_arguments, choice)),
 	{0},
 };
 
-static int holds(const struct command *c, const char *action, const char *letters, const struct operands *o)
+static int holds(const struct command *c, const char *action, const struct holds_arguments *a, const char *what,
+		 const struct operands *o)
 {
+	const char *letters = a->holds;
+
 	if (letters && (!letters[0] || letters[strspn(letters, "uosn")]))
 		return command_misused(c, "-h %s: write letters of \"uos\"", letters);
 	if (letters && strchr(letters, 'n'))
 		return EXIT_OK;
-	return act(c, action, letters ? json_pack("{s:s}", "holds", letters) : NULL, o->v, o->n);
+	return act_on(c, action, letters ? json_pack("{s:s}", "holds", letters) : json_object(), &a->choice, what, o);
 }
 
 static void running_row(void *context, char *const *cell)
@@ -75,21 +101,21 @@ static void running_warn(const struct command *c, const struct operands *o)
 
 static int hold(const struct command *c, const void *arguments, const struct operands *o)
 {
-	int code = holds(c, "hold", ((const struct holds_arguments *)arguments)->holds, o);
+	int code = holds(c, "hold", arguments, "Hold", o);
 
-	if (code == EXIT_OK)
+	if (code == EXIT_OK && o->n)
 		running_warn(c, o);
 	return code;
 }
 
 static int release(const struct command *c, const void *arguments, const struct operands *o)
 {
-	return holds(c, "release", ((const struct holds_arguments *)arguments)->holds, o);
+	return holds(c, "release", arguments, "Release", o);
 }
 
 const struct command command_qhold = {
 	.name = "qhold",
-	JOBS,
+	MANY_JOBS,
 	.about = "Hold jobs: they are not started until they are released.",
 	.details = "A running job continues; it is held when it is requeued.",
 	.options = holds_options,
@@ -100,7 +126,7 @@ const struct command command_qhold = {
 
 const struct command command_qrls = {
 	.name = "qrls",
-	JOBS,
+	MANY_JOBS,
 	.about = "Release held jobs.",
 	.options = holds_options,
 	.size = sizeof(struct holds_arguments),

@@ -18,6 +18,7 @@
 #include "cmd/lib/commands.h"
 #include "cmd/lib/show.h"
 #include "cmd/pbs/items.h"
+#include "core/array.h"
 #include "rules/quota_file.h"
 
 extern char **environ;
@@ -293,7 +294,35 @@ struct call {
 	int nwords;
 	bool command;
 	bool scriptless; /* a script may be missing */
+	name_list each;	 /* values of the elements of an array */
 };
+
+/* Takes the values of --each and --each-line. */
+static int each_take(struct call *call, struct err *err)
+{
+	const char *first = call->a->each.value, *lines = call->a->each.lines;
+	int rc = 0;
+
+	if (!first && !lines)
+		return 0;
+	if (!call->command)
+		return err_set(err, -EINVAL, "--each%s needs a command after --, as in -- ./program {}",
+			       lines ? "-line" : "");
+	if (call->a->array || (first && lines))
+		return err_set(err, -EINVAL, "--each, --each-line and --array make arrays: give one of them");
+	if (first)
+		vec_push(&call->each, mem_strdup(first));
+	for (int i = 0; first && i < call->noperands; i++)
+		vec_push(&call->each, mem_strdup(call->operand[i]));
+	if (first)
+		call->noperands = 0;
+	if (lines)
+		rc = values_read(lines, &call->each, err);
+	if (rc == 0 && (call->each.n == 0 || call->each.n > ARRAY_COUNT_MAX))
+		rc = err_set(err, -EINVAL, "--each-line %.200s: %zu values; an array has 1 to %d elements", lines,
+			     call->each.n, ARRAY_COUNT_MAX);
+	return rc;
+}
 
 static int call_parse(const struct command *c, int argc, char **argv, struct call *ret, struct err *err)
 {
@@ -313,6 +342,9 @@ static int call_parse(const struct command *c, int argc, char **argv, struct cal
 	if (rc != 0)
 		return rc;
 	jobspec_join(ret->a, ret->operand, &ret->noperands);
+	rc = each_take(ret, err);
+	if (rc < 0)
+		return rc;
 	if (ret->command && ret->nwords == 0)
 		return err_set(err, -EINVAL, "a command is missing after --");
 	if (ret->command && ret->noperands)
@@ -376,7 +408,9 @@ static int source_read(const struct call *call, struct source *source, struct er
 	bool none = call->noperands == 0 &&
 		    (call->a->interactive || call->scriptless || texts_value(&call->a->members, "restart"));
 
-	if (call->command)
+	if (call->each.n)
+		source_each(source, call->word, call->nwords, &call->each);
+	else if (call->command)
 		source_command(source, call->word, call->nwords, call->a->export_all && functions_exported());
 	else if (none)
 		*source = (struct source){.name = "STDIN", .label = "standard input"};
@@ -450,6 +484,11 @@ static int prepare(const struct command *c, const struct call *call, struct jobs
 		rc = items_put(&call->items, s, err);
 	if (rc == 0)
 		rc = jobspec_add(s, call->a, err);
+	if (rc == 0 && call->each.n) {
+		char range[32];
+		snprintf(range, sizeof range, "1-%zu", call->each.n);
+		jobspec_text(s, "array", range);
+	}
 	if (rc == 0 && texts_value(&call->a->members, "restart") && !call->command && call->noperands == 0)
 		goto out; /* everything else belongs to the other job */
 	if (rc == 0)
@@ -500,6 +539,7 @@ int job_main(const struct command *c, int argc, char **argv, bool scriptless,
 	jobspec_fini(&s);
 	options_free(c, call.a);
 	free(call.operand);
+	name_list_free(&call.each);
 	arena_destroy(call.arena);
 	return code;
 }
@@ -534,6 +574,10 @@ static const char *const submit_examples[] = {
 	"A hundred jobs, five at once, when job 12 has ended well.",
 	"shunt submit --restart 12 --resources walltime=8:00:00",
 	"Continue where job 12 was stopped by its limit, for up to eight hours.",
+	"shunt submit --each a.csv b.csv -- ./convert {} --fast",
+	"An array with an element for each file.",
+	"shunt submit --each-line seeds.txt -- ./simulate --seed {}",
+	"An element for each line of a file.",
 	NULL,
 };
 

@@ -4,6 +4,7 @@
 #ifndef CMD_QSUB_H
 #define CMD_QSUB_H
 
+#include "base/hostlist.h"
 #include "base/strbuf.h"
 #include "client/client.h"
 #include "client/script.h"
@@ -25,6 +26,12 @@ int source_file(struct source *s, const char *path, struct err *err);
 /* Makes a script of a command. `functions`: the environment has exported bash functions, which
  * other shells drop. */
 void source_command(struct source *s, char *const *word, int n, bool functions);
+/* Makes a script of a command for the elements of an array: each has one of the values, which
+ * replaces {} in the words, or is the last word if none has it. */
+void source_each(struct source *s, char *const *word, int n, const name_list *values);
+/* Reads the values of --each-line: the lines of a file that are not empty; "-": of standard
+ * input. */
+int values_read(const char *path, name_list *ret, struct err *err);
 void source_fini(struct source *s);
 /* Sets the member `program`: the program and its arguments, at most PROGRAM_MAX bytes. */
 void source_program(const struct source *s, json_t *job);

@@ -116,6 +116,68 @@ void source_command(struct source *s, char *const *word, int n, bool functions)
 		      strbuf_text(&s->program));
 }
 
+/* Appends a word for a shell, with "$value" for {}. */
+static bool word_each(const char *word, struct strbuf *out)
+{
+	const char *mark = strstr(word, "{}");
+
+	strbuf_puts(out, " ");
+	for (const char *p = word; *p || p == word;) {
+		size_t n = mark ? (size_t)(mark - p) : strlen(p);
+		char *part = strndup(p, n);
+		if (n > 0 || !*p)
+			text_quote(part, out);
+		free(part);
+		if (!mark)
+			break;
+		strbuf_puts(out, "\"$value\"");
+		p = mark + 2;
+		mark = strstr(p, "{}");
+		if (!*p)
+			break;
+	}
+	return strstr(word, "{}") != NULL;
+}
+
+void source_each(struct source *s, char *const *word, int n, const name_list *values)
+{
+	bool marked = false;
+
+	source_command(s, word, n, false);
+	strbuf_clear(&s->text);
+	strbuf_puts(&s->text, "#!/bin/sh\ncase $PBS_ARRAYID in\n");
+	for (size_t i = 0; i < values->n; i++) {
+		strbuf_printf(&s->text, "%zu) value=", i + 1);
+		text_quote(values->v[i], &s->text);
+		strbuf_puts(&s->text, " ;;\n");
+	}
+	strbuf_puts(&s->text, "esac\nexec");
+	for (int i = 0; i < n; i++)
+		marked |= word_each(word[i], &s->text);
+	strbuf_printf(&s->text, "%s \"$@\"\n", marked ? "" : " \"$value\"");
+}
+
+int values_read(const char *path, name_list *ret, struct err *err)
+{
+	bool standard = strcmp(path, "-") == 0;
+	int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	struct strbuf text = {0};
+
+	if (fd < 0)
+		return err_set(err, -errno, "--each-line %.200s: %s", path, strerror(errno));
+	int rc = text_read(fd, &text, path, err);
+	if (!standard)
+		close(fd);
+	for (const char *p = strbuf_text(&text); rc == 0 && *p; p += *p == '\n') {
+		size_t n = strcspn(p, "\n");
+		if (n > 0)
+			vec_push(ret, strndup(p, n));
+		p += n;
+	}
+	strbuf_fini(&text);
+	return rc;
+}
+
 void source_program(const struct source *s, json_t *job)
 {
 	struct strbuf all = {0};
