@@ -153,6 +153,7 @@ const struct command *const commands[] = {
 	&command_credit_statement,
 	&command_report,
 	&command_output,
+	&command_watch,
 	&command_top,
 	/* The simulator and help. */
 	&command_simulate,

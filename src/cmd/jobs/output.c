@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/jobs/watch.h"
 #include "cmd/lib/commands.h"
 #include "cmd/lib/screen.h"
 #include "cmd/lib/show.h"
@@ -83,22 +84,21 @@ static int output_piece(void *context, const char *data, size_t n)
 	return 0;
 }
 
-/* Returns true if output is written unchanged: not if another user's job would write to this
- * terminal. */
-static bool output_raw(struct client *client, const char *id)
+/* Asks for the job. *ret_raw: its output is written unchanged, that of another user's job not to a
+ * terminal. Returns true if it is an array. */
+static bool job_look(struct client *client, const char *id, bool *ret_raw)
 {
 	struct strbuf path = {0};
 	struct reply job = {0};
 	struct err err;
 
-	if (!isatty(STDOUT_FILENO))
-		return true;
 	show_job_path(&path, id, "");
 	int rc = client_ask(client, "GET", path.text, NULL, 0, &job, &err);
-	bool own = rc == 0 && strcmp(object_text(job.json, "owner"), user_name()) == 0;
+	bool array = json_is_object(json_object_get(job.json, "array_counts"));
+	*ret_raw = !isatty(STDOUT_FILENO) || (rc == 0 && strcmp(object_text(job.json, "owner"), user_name()) == 0);
 	reply_fini(&job);
 	strbuf_fini(&path);
-	return own;
+	return array;
 }
 
 /* Reads output from byte `o->n` on. With `follow` it waits for a job that has not started. */
@@ -150,18 +150,16 @@ static int output_follow(const struct command *c, struct client *client, const c
 	return code;
 }
 
-static int output_run(const struct command *c, const void *arguments, const struct operands *operands)
+/* Prints the output of one job. Returns the exit code. */
+static int output_one(const struct command *c, struct client *client, const char *id, const struct output_arguments *a,
+		      bool raw)
 {
-	const struct output_arguments *a = arguments;
-	struct client *client;
+	struct output o = {.raw = raw, .tail = a->tail, .room = TAIL_ROOM};
 	struct err err;
 	int code = EXIT_OK;
 
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	struct output o = {.raw = output_raw(client, operands->v[0]), .tail = a->tail, .room = TAIL_ROOM};
 	if (a->tail >= 0 || !a->follow) {
-		if (output_read(client, operands->v[0], a, false, &o, &err) < 0)
+		if (output_read(client, id, a, false, &o, &err) < 0)
 			code = o.rc < 0 ? EXIT_OK : command_fail(c, "%s", err.text);
 		tail_cut(&o);
 		o.tail = -1;
@@ -169,11 +167,33 @@ static int output_run(const struct command *c, const void *arguments, const stru
 			output_print(&o, strbuf_text(&o.kept), o.kept.n);
 	}
 	if (a->follow && code == EXIT_OK && o.rc == 0)
-		code = output_follow(c, client, operands->v[0], a, &o);
+		code = output_follow(c, client, id, a, &o);
 	if (o.rc < 0)
 		code = command_fail(c, "standard output: %s", strerror(-o.rc));
-	client_close(client);
 	strbuf_fini(&o.kept);
+	return code;
+}
+
+static int output_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct output_arguments *a = arguments;
+	const char *id = operands->v[0];
+	struct client *client;
+	bool raw;
+	int code;
+
+	if (!show_open(c, &client))
+		return EXIT_FAILED;
+	bool array = job_look(client, id, &raw);
+	if (array && a->tail >= 0)
+		code = command_misused(c, "--tail is for one job: name an element of the array, as in %.*s[1]",
+				       (int)strcspn(id, "[."), id);
+	else if (array)
+		code = output_watch(c, client,
+				    &(struct watching){.ids = id, .error = a->error, .follow = a->follow, .raw = raw});
+	else
+		code = output_one(c, client, id, a, raw);
+	client_close(client);
 	return code;
 }
 
@@ -184,7 +204,7 @@ const struct command command_output = {
 	.operands_max = 1,
 	.about = "Print what a job has printed so far.",
 	.details =
-		"The output of your own jobs is printed byte by byte. On a terminal, control characters in the output of other "
+		"Of an array it prints what all elements have printed, each line with its element. The output of your own jobs is printed byte by byte. On a terminal, control characters in the output of other "
 		"users' jobs are escaped (\\u001b).",
 	.examples = output_examples,
 	.options = output_options,
