@@ -21,11 +21,6 @@ static struct steps *part_of(const struct timeline *t, uint32_t part)
 	return part ? &t->more[part - 1] : (struct steps *)&t->first;
 }
 
-static int64_t *step_of(const struct timeline *t, struct step_place at)
-{
-	return part_of(t, at.part)->v + (uint64_t)at.i * t->stride;
-}
-
 void timeline_init(struct timeline *t, int nres, const struct res *total)
 {
 	*t = (struct timeline){.first = {.cap = 4, .n = 1}, .stride = 1 + (uint32_t)nres};
@@ -52,21 +47,34 @@ void timeline_fini(struct timeline *t)
 
 /* ---- finding ---- */
 
-struct step_place timeline_search(const struct timeline *t, int64_t when)
+/* Returns the index of the step that holds at `when`, which is not before the first one. */
+static uint32_t steps_find(const struct steps *x, uint32_t stride, int64_t when)
 {
-	uint32_t part = 0, lo = 0;
-	const int64_t *base;
+	uint32_t lo = 0;
+
+	for (uint32_t len = x->n, half; len > 1; len -= half) {
+		half = len / 2; /* branch-free: the compiler makes this a conditional move */
+		lo = x->v[(uint64_t)(lo + half) * stride] <= when ? lo + half : lo;
+	}
+	return lo;
+}
+
+static uint32_t part_at(const struct timeline *t, int64_t when)
+{
+	uint32_t part = 0;
 
 	for (uint32_t len = t->nmore + 1, half; len > 1; len -= half) {
 		half = len / 2;
 		part = t->more[part + half - 1].v[0] <= when ? part + half : part;
 	}
-	base = part_of(t, part)->v;
-	for (uint32_t len = part_of(t, part)->n, half; len > 1; len -= half) {
-		half = len / 2; /* branch-free: the compiler makes this a conditional move */
-		lo = base[(uint64_t)(lo + half) * t->stride] <= when ? lo + half : lo;
-	}
-	return (struct step_place){part, lo};
+	return part;
+}
+
+struct step_place timeline_search(const struct timeline *t, int64_t when)
+{
+	uint32_t part = part_at(t, when);
+
+	return (struct step_place){part, steps_find(part_of(t, part), t->stride, when)};
 }
 
 int64_t walk_until(const struct walk *w)
@@ -115,10 +123,9 @@ static void part_divide(struct timeline *t, uint32_t part)
 	part_sum(t, &t->more[part]);
 }
 
-/* Makes room for two more steps in the part that holds at `when`. */
-static void part_room(struct timeline *t, int64_t when)
+/* Makes room for two more steps in a part. */
+static void part_room(struct timeline *t, uint32_t part)
 {
-	uint32_t part = t->nmore ? timeline_search(t, when).part : 0;
 	struct steps *x = part_of(t, part);
 
 	if (x->n + 2 <= x->cap)
@@ -150,43 +157,30 @@ static void part_join(struct timeline *t, uint32_t part)
 	memmove(next, next + 1, (t->nmore - part) * sizeof *next);
 }
 
-/* Makes a step begin at `when` and returns its position. There is room for it. */
-static struct step_place step_split(struct timeline *t, int64_t when)
+/* Makes a step begin at `when` and returns its index. There is room for it. */
+static uint32_t steps_split(struct steps *x, uint32_t stride, int64_t when)
 {
-	struct step_place at = timeline_search(t, when);
-	struct steps *x = part_of(t, at.part);
-	int64_t *s = step_of(t, at);
+	uint32_t i = x->n < 2 || x->v[stride] > when ? 0 : steps_find(x, stride, when);
+	int64_t *s = x->v + (uint64_t)i * stride;
 
 	if (s[0] == when)
-		return at;
-	memmove(s + t->stride, s, sizeof(int64_t) * (x->n - at.i) * t->stride);
+		return i;
+	memmove(s + stride, s, sizeof(int64_t) * (x->n - i) * stride);
 	x->n++;
-	s[t->stride] = when;
-	at.i++;
-	return at;
+	s[stride] = when;
+	return i + 1;
 }
 
-/* Drops a step if it is equal to the one before it. */
-static void step_join(struct timeline *t, struct step_place at)
+/* Drops step i if it is equal to the one before it, which may be in another part. */
+static void steps_join(struct steps *x, uint32_t stride, uint32_t i, const int64_t *before)
 {
-	struct steps *x = part_of(t, at.part);
-	const int64_t *before;
-	int64_t *s;
+	int64_t *s = x->v + (uint64_t)i * stride;
 
-	if (at.i >= x->n || (at.i == 0 && at.part == 0))
-		return;
-	s = x->v + (uint64_t)at.i * t->stride;
-	before = at.i ? s - t->stride : step_of(t, (struct step_place){at.part - 1, part_of(t, at.part - 1)->n - 1});
-	for (uint32_t d = 1; d < t->stride; d++)
+	for (uint32_t d = 1; d < stride; d++)
 		if (s[d] != before[d])
 			return;
 	x->n--;
-	memmove(s, s + t->stride, sizeof(int64_t) * (x->n - at.i) * t->stride);
-	if (x->n)
-		return;
-	free(x->v); /* only a part that is not the first can become empty */
-	t->nmore--;
-	memmove(x, x + 1, (t->nmore - (at.part - 1)) * sizeof *x);
+	memmove(s, s + stride, sizeof(int64_t) * (x->n - i) * stride);
 }
 
 /* Adds to steps [from, to) of a part. */
@@ -206,10 +200,42 @@ static void steps_add(const struct timeline *t, struct steps *x, uint32_t from, 
 	}
 }
 
-/* Restores what holds for parts after steps were changed from one part to another. */
-static void parts_settle(struct timeline *t, uint32_t from, uint32_t to)
+/* Does timeline_change() in a single part, where there is room. */
+static void steps_change(const struct timeline *t, struct steps *x, int64_t start, int64_t end, const struct res *need,
+			 int sign)
 {
-	for (uint32_t part = from; part <= to && part <= t->nmore; part++)
+	uint32_t a = start == TIME_BEGIN ? 0 : steps_split(x, t->stride, start);
+	uint32_t b = end == TIME_NEVER ? x->n : steps_split(x, t->stride, end);
+
+	steps_add(t, x, a, b, need, sign);
+	if (b < x->n)
+		steps_join(x, t->stride, b, x->v + (uint64_t)(b - 1) * t->stride);
+	if (a > 0)
+		steps_join(x, t->stride, a, x->v + (uint64_t)(a - 1) * t->stride);
+}
+
+/* Drops the step at `when`, if one begins there and is equal to the one before it. */
+static void step_join(struct timeline *t, int64_t when)
+{
+	struct step_place at = timeline_search(t, when);
+	struct steps *x = part_of(t, at.part), *last = at.i ? x : part_of(t, at.part - 1);
+
+	if (x->v[(uint64_t)at.i * t->stride] != when)
+		return;
+	steps_join(x, t->stride, at.i, last->v + (uint64_t)((at.i ? at.i : last->n) - 1) * t->stride);
+	if (x->n)
+		return;
+	free(x->v); /* the first part cannot become empty */
+	t->nmore--;
+	memmove(x, x + 1, (t->nmore - (at.part - 1)) * sizeof *x);
+}
+
+/* Restores what holds for parts after steps were changed between two instants. */
+static void parts_settle(struct timeline *t, int64_t start, int64_t end)
+{
+	uint32_t from = part_at(t, start), to = part_at(t, end);
+
+	for (uint32_t part = from; part <= to; part++)
 		part_sum(t, part_of(t, part));
 	part_join(t, to);
 	part_join(t, from);
@@ -217,29 +243,36 @@ static void parts_settle(struct timeline *t, uint32_t from, uint32_t to)
 		part_join(t, from - 1);
 }
 
+/* Does timeline_change() where there are several parts. */
+static void parts_change(struct timeline *t, int64_t start, int64_t end, const struct res *need, int sign)
+{
+	uint32_t a, b;
+
+	part_room(t, part_at(t, end));
+	part_room(t, part_at(t, start));
+	a = part_at(t, start);
+	b = part_at(t, end);
+	uint32_t from = start == TIME_BEGIN ? 0 : steps_split(part_of(t, a), t->stride, start);
+	uint32_t to = end == TIME_NEVER ? part_of(t, b)->n : steps_split(part_of(t, b), t->stride, end);
+	for (uint32_t part = a; part <= b; part++)
+		steps_add(t, part_of(t, part), part == a ? from : 0, part == b ? to : part_of(t, part)->n, need, sign);
+	if (end != TIME_NEVER)
+		step_join(t, end);
+	if (start != TIME_BEGIN)
+		step_join(t, start);
+	parts_settle(t, start, end);
+}
+
 void timeline_change(struct timeline *t, int64_t start, int64_t end, const struct res *need, int sign)
 {
-	struct step_place a = {0}, b = {0};
-
 	if (start >= end)
 		return;
-	part_room(t, start);
-	if (end != TIME_NEVER && t->nmore)
-		part_room(t, end);
-	if (start != TIME_BEGIN)
-		a = step_split(t, start);
-	if (end != TIME_NEVER)
-		b = step_split(t, end);
+	if (!t->nmore)
+		part_room(t, 0);
+	if (!t->nmore)
+		steps_change(t, &t->first, start, end, need, sign);
 	else
-		b = (struct step_place){t->nmore, part_of(t, t->nmore)->n};
-	for (uint32_t part = a.part; part <= b.part; part++) {
-		struct steps *x = part_of(t, part);
-		steps_add(t, x, part == a.part ? a.i : 0, part == b.part ? b.i : x->n, need, sign);
-	}
-	step_join(t, b);
-	step_join(t, a);
-	if (t->nmore)
-		parts_settle(t, a.part, b.part);
+		parts_change(t, start, end, need, sign);
 }
 
 /* ---- asking ---- */
