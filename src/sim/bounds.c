@@ -54,7 +54,7 @@ static double srpt_sum(const struct simulated *const *job, int64_t n, int64_t pr
 	for (int64_t i = 0; i < n; i++) {
 		double submit = (double)(job[i]->submit - job[0]->submit) * (double)procs;
 		sum += srpt_work(&left, &now, submit) - submit;
-		heap_push(&left, job[i]->runtime * job[i]->procs, (uint64_t)i, 0);
+		heap_push(&left, (int64_t)outcome_area(job[i]), (uint64_t)i, 0);
 	}
 	struct heap_item top;
 	while (heap_pop(&left, &top)) {
@@ -87,7 +87,7 @@ void bounds_compute(struct bounds *b, const struct simulated *o, int64_t n, int6
 	const struct simulated **job;
 
 	*b = (struct bounds){0};
-	if (n == 0)
+	if (n == 0 || procs == 0)
 		return;
 	job = mem_realloc(NULL, (size_t)n, sizeof *job);
 	for (int64_t i = 0; i < n; i++) {

@@ -64,7 +64,8 @@ void chart_series_compute(struct chart_series *s, const struct chart_run *run, s
 		const struct simulated *o = &run->o[i];
 		if (o->start < 0)
 			continue;
-		slices_add(&use, o->start, o->end, (double)o->procs / (double)run->procs);
+		if (!o->share)
+			slices_add(&use, o->start, o->end, (double)o->procs / (double)run->procs);
 		slices_add(&queue, o->submit, o->start, 1);
 	}
 	slices_sum(&use, s->use);
@@ -161,7 +162,8 @@ void chart_gantt(chart_boxes *ret, const struct chart_run *run, struct span wind
 	int64_t *until = mem_zalloc((size_t)run->procs * sizeof *until);
 
 	for (int64_t i = 0; i < run->n; i++)
-		if (run->o[i].start >= 0 && run->o[i].start < window.to && run->o[i].end > window.from)
+		if (run->o[i].start >= 0 && !run->o[i].share && run->o[i].start < window.to &&
+		    run->o[i].end > window.from)
 			vec_push(&jobs, &run->o[i]);
 	if (jobs.n)
 		qsort(jobs.v, jobs.n, sizeof *jobs.v, start_compare);

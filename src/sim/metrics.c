@@ -122,7 +122,7 @@ static void whole_compute(struct metrics *m, const struct simulated *o, int64_t 
 	}
 	m->makespan = n ? (double)(end - begin) : 0;
 	m->awf = area > 0 ? weighted / area : 0;
-	m->utilisation = m->makespan > 0 ? area / ((double)m->procs * m->makespan) : 0;
+	m->utilisation = m->makespan > 0 && m->procs > 0 ? area / ((double)m->procs * m->makespan) : 0;
 }
 
 static int size_class(int64_t procs, int64_t machine)
@@ -209,8 +209,8 @@ static void loss_compute(struct metrics *m, const struct simulated *o, int64_t n
 
 	for (int64_t i = 0; i < n; i++) {
 		int64_t at[STEPS] = {[SUBMITS] = o[i].submit, [STARTS] = o[i].start, [ENDS] = o[i].end};
-		for (int step = 0; step < STEPS; step++, events++)
-			event[events] = (struct keyed){(double)at[step], events, events};
+		for (int step = 0; step < STEPS && !o[i].share; step++, events++)
+			event[events] = (struct keyed){(double)at[step], events, (uint32_t)i * STEPS + (uint32_t)step};
 	}
 	keyed_sort(event, events);
 	for (uint32_t k = 0; k < events; k++) {
@@ -228,7 +228,7 @@ static void loss_compute(struct metrics *m, const struct simulated *o, int64_t n
 		else
 			idle += step == ENDS ? j->procs : -j->procs;
 	}
-	m->loss_of_capacity = m->makespan > 0 ? lost / ((double)m->procs * m->makespan) : 0;
+	m->loss_of_capacity = m->makespan > 0 && m->procs > 0 ? lost / ((double)m->procs * m->makespan) : 0;
 	heap_fini(&queue);
 	free(event);
 }

@@ -24,6 +24,7 @@ struct simulated {
 	int64_t lost;	  /* seconds run in preempted attempts and not saved */
 	int64_t saved;	  /* seconds run in preempted attempts and saved in a checkpoint */
 	int64_t procs;
+	int64_t share; /* thousandths of a shared node's CPU that it has; 0: CPUs of its own */
 	uint32_t user;
 	uint8_t kind;	      /* enum job_kind, when submitted */
 	bool killed;	      /* its walltime ran out before it ended */

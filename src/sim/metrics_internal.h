@@ -6,10 +6,10 @@
 
 #include "sim/metrics.h"
 
-/* Returns the processor-seconds of a job. */
+/* Returns the processor-seconds of a job on CPUs of its own. */
 static inline double outcome_area(const struct simulated *o)
 {
-	return (double)o->runtime * (double)o->procs;
+	return o->share ? 0 : (double)o->runtime * (double)o->procs;
 }
 
 /* Computes the lower bounds. All of the jobs must have run. */

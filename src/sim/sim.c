@@ -109,6 +109,10 @@ static void on_start(struct sim *m, const struct event *e)
 {
 	struct simulated *x = outcome_of(m, e->job);
 	int64_t run = scaled(m, e->job, m->w->jobs.v[m->index.v[e->job]].runtime - x->saved);
+
+	if (x->share) /* its control group gives it no more */
+		run = (run * x->procs * SHARE_CPU + x->share - 1) / x->share;
+
 	int64_t limit = x->estimate + m->c->settings.tolerance;
 
 	span_count(m, e);
@@ -421,6 +425,20 @@ static int in_time(const struct sim *m, const struct wjob *w, const struct polic
 			      err);
 }
 
+/* Computes the share of a shared node that a job would have; returns false if it can't have one. */
+static bool part_of(struct sim *m, const struct wjob *w, const struct policy *policy, uint32_t request,
+		    struct libra_part *ret, uint32_t *ret_request)
+{
+	struct libra_terms price = bank_terms(&m->terms.bank, w);
+
+	if (!m->o->shared || !m->o->shared->n || !price.estimate || policy->position ||
+	    !libra_divide(&price, request_cpus(&m->c->requests.v[request]), ret))
+		return false;
+	*ret_request = cluster_request_divided(m->c, request, ret->share);
+	plan_widen(m->p);
+	return *ret_request != UINT32_MAX;
+}
+
 /* Returns true if a job of the workload, or an array of them, is accepted by the site's rules
  * and fits the machine. */
 static bool accept(struct sim *m, const struct wjob *w, int64_t jobs, const struct policy *policy, struct taken *ret)
@@ -445,7 +463,11 @@ static bool accept(struct sim *m, const struct wjob *w, int64_t jobs, const stru
 		return false;
 	}
 	if (rc == 0) {
+		struct ask divided = ret->ask;
+		struct libra_part part;
 		fit = could_hold(m, &ret->ask, policy->scatter, &why);
+		if (fit == FIT_NO && part_of(m, w, policy, ret->ask.request, &part, &divided.request))
+			fit = could_hold(m, &divided, policy->scatter, &why);
 		m->ret->unsure += fit == FIT_UNKNOWN ? jobs : 0;
 		rc = fit == FIT_NO ? -EINVAL : 0;
 	}
@@ -521,6 +543,30 @@ static void reorder(struct sim *m, uint32_t user)
 	vec_free(&rungs);
 }
 
+/* Gives a job a share of a shared node, if its deadline can be guaranteed there. */
+static bool shared(struct sim *m, const struct wjob *w, uint32_t id, const struct policy *policy)
+{
+	struct job *job = cluster_job(m->c, id);
+	struct simulated *x = outcome_of(m, id);
+	uint32_t before = job->request;
+	int64_t walltime = job->walltime, until = w->deadline;
+	struct libra_part part;
+
+	if (!part_of(m, w, policy, before, &part, &job->request)) {
+		job->request = before;
+		return false;
+	}
+	job->walltime = part.walltime;
+	if (sched_would_keep(m->sched, id, m->now, 0, &until) == KEEP_YES) {
+		x->share = part.share;
+		x->estimate = part.walltime;
+		return true;
+	}
+	job->request = before;
+	job->walltime = walltime;
+	return false;
+}
+
 /* Returns true if the deadline of a job with a budget can be guaranteed, else refuses the job.
  * Policies that give each job a position are not asked. */
 static bool guaranteed(struct sim *m, const struct wjob *w, uint32_t id, const struct policy *policy)
@@ -531,6 +577,8 @@ static bool guaranteed(struct sim *m, const struct wjob *w, uint32_t id, const s
 	if (!cluster_job(m->c, id)->has_price || policy->position)
 		return true;
 	decide(m); /* the server does this before it checks */
+	if (policy->deadlines && shared(m, w, id, policy))
+		return true;
 	if (policy->deadlines && sched_would_keep(m->sched, id, m->now, 0, &until) == KEEP_YES)
 		return true;
 	err_set(&why, -EPERM, "%s",
@@ -696,6 +744,28 @@ static int nearness_compute(const struct sim *m, const struct policy *policy, st
 	return rc;
 }
 
+/* Lets nodes divide their CPUs among jobs with a budget, as the server does. */
+static int nodes_divide(struct cluster *c, const name_list *names, struct err *err)
+{
+	for (size_t i = 0; i < names->n; i++) {
+		uint32_t id;
+		if (!names_find(&c->node_names, names->v[i], &id))
+			return err_set(err, -EINVAL, "node %.60s is shared, and the machine has no node of that name",
+				       names->v[i]);
+		if (c->nodes.v[id].partition != PARTITION_NONE)
+			return err_set(err, -EINVAL,
+				       "node %.60s is shared, and in a partition: its jobs have whole nodes",
+				       names->v[i]);
+
+		struct res total = c->nodes.v[id].total;
+
+		total.v[RES_SHARE] += total.v[RES_CPU] * SHARE_CPU;
+		total.v[RES_CPU] = 0;
+		cluster_resize_node(c, id, &total);
+	}
+	return 0;
+}
+
 int sim_run(const struct workload *w, const struct policy *policy, const struct sim_options *o, struct sim_result *ret,
 	    struct err *err)
 {
@@ -713,6 +783,8 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 		rc = partitions_of_site(m.c, o->site, err);
 	if (rc == 0 && o->site)
 		amounts_of_server(m.c, &o->site->attrs);
+	if (rc == 0 && o->shared)
+		rc = nodes_divide(m.c, o->shared, err);
 	if (rc == 0 && o->topology)
 		rc = topology_open(o->topology, &m.topology, err);
 	if (rc == 0 && o->topology && !o->apart) {

@@ -9,6 +9,7 @@
 #define SIM_SIM_H
 
 #include "base/err.h"
+#include "base/hostlist.h"
 #include "core/cluster.h"
 #include "sched/sched.h"
 #include "sim/metrics.h"
@@ -19,6 +20,8 @@ struct ruleset; /* rules/queue.h */
 struct sim_options {
 	const char *machine;	    /* see machine.h */
 	const struct ruleset *site; /* queues and limits; NULL: none */
+	/* names of nodes that divide their CPUs among jobs with a budget; NULL: none */
+	const name_list *shared;
 	struct settings settings;
 	/* file with the tree of switches; NULL: none. The run is repeated without it, to show
 	 * what it costs */

@@ -257,6 +257,7 @@ static int options_get(const struct simulation *s, struct sim_options *o, struct
 	o->topology = a->topology;
 	if (s->site.ruled) {
 		o->site = &s->site.rules;
+		o->shared = &s->site.shared;
 		settings_of_server(&o->settings, &s->site.rules.attrs);
 	}
 	if (a->overrun > 0)

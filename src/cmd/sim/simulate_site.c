@@ -50,25 +50,20 @@ static int object_apply(struct ruleset *s, enum object_kind kind, const char *na
 	return rc < 0 ? rc : object_check(&s->objects, x, err);
 }
 
-/* Ignores settings of nodes, except one that would make all results wrong. */
-static int node_apply(const struct qmgr_command *c, struct err *err)
+/* Notes the nodes that are shared; the other settings of nodes concern the server alone. */
+static void node_apply(struct simulate_site *s, const struct qmgr_command *c)
 {
 	for (int i = 0; i < c->nchanges; i++)
 		if (c->verb != QMGR_UNSET && strcasecmp(c->change[i].name, "shared") == 0 && c->change[i].value &&
 		    strcasecmp(c->change[i].value, "true") == 0)
-			return err_set(
-				err, -EINVAL,
-				"node %.60s is shared, and the simulator does not divide CPUs: leave out this line, and its jobs get whole CPUs",
-				c->nnames ? c->name[0] : "");
-	return 0;
+			for (int k = 0; k < c->nnames; k++)
+				vec_push(&s->shared, mem_strdup(c->name[k]));
 }
 
 static int command_apply(struct ruleset *s, const struct qmgr_command *c, struct err *err)
 {
 	int rc = 0;
 
-	if (c->object == QMGR_NODE)
-		return node_apply(c, err);
 	if (c->verb != QMGR_CREATE && c->verb != QMGR_SET && c->verb != QMGR_UNSET)
 		return err_set(err, -EINVAL, "%s: only create, set and unset say what a site is",
 			       qmgr_verb_name(c->verb));
@@ -92,7 +87,10 @@ static int qmgr_read(const char *path, const char *text, size_t n, struct simula
 
 	s->ruled = true;
 	while ((rc = qmgr_parse(text, n, &at, arena, &c, err)) > 0) {
-		rc = command_apply(&s->rules, &c, err);
+		if (c.object == QMGR_NODE)
+			node_apply(s, &c);
+		else
+			rc = command_apply(&s->rules, &c, err);
 		if (rc < 0)
 			break;
 	}
@@ -206,6 +204,7 @@ void simulate_site_init(struct simulate_site *s)
 void simulate_site_fini(struct simulate_site *s)
 {
 	ruleset_fini(&s->rules);
+	name_list_free(&s->shared);
 	free(s->machine);
 	free(s->policy);
 }

@@ -5,12 +5,14 @@
 #ifndef CMD_SIMULATE_SITE_H
 #define CMD_SIMULATE_SITE_H
 
+#include "base/hostlist.h"
 #include "rules/queue.h"
 
 struct simulate_site {
 	struct ruleset rules;
-	bool ruled;    /* qmgr's output was read */
-	char *machine; /* nodes in the form of machine_build(); NULL: not known */
+	bool ruled;	  /* qmgr's output was read */
+	name_list shared; /* nodes that divide their CPUs among jobs with a budget */
+	char *machine;	  /* nodes in the form of machine_build(); NULL: not known */
 	/* why a configuration file did not give the nodes; NULL: none */
 	const char *unknown;
 	char *policy; /* NULL: not given */
