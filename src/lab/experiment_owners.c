@@ -121,9 +121,17 @@ static double ratio_of(const struct owners *o, int model, int load, int way, int
 	return mean;
 }
 
-static void ratio_cells(struct table *t, const struct owners *o, int model, int load, int way, int over,
-			enum station_class class)
+/* Returns the way that others are compared with: fim, or owners alone for interactive work where
+ * there is no batch work. */
+static int base_of(int model, enum station_class class)
 {
+	return class == CLASS_INTERACTIVE && !model ? ALONE : FIM;
+}
+
+static void ratio_cells(struct table *t, const struct owners *o, int model, int load, int way, enum station_class class)
+{
+	int over = base_of(model, class);
+
 	if (shares[model][class] == 0 || (way == over) || (way == ALONE && class == CLASS_PARALLEL)) {
 		table_cell(t, "%s", "");
 		table_cell(t, "%s", "");
@@ -134,6 +142,21 @@ static void ratio_cells(struct table *t, const struct owners *o, int model, int 
 	table_cell(t, "%.2f", half);
 }
 
+/* Returns the mean response of a parallel job with an interval of load exchange, and writes the
+ * reports per station and unit of time. */
+static double sweep_of(const struct owners *o, int interval, double *ret_reports)
+{
+	double response = 0;
+
+	*ret_reports = 0;
+	for (int s = 0; s < o->seeds; s++) {
+		const struct stations_result *r = &o->cells[sweep_index(o, interval, s)];
+		response += r->response[CLASS_PARALLEL] / o->seeds;
+		*ret_reports += r->reports / o->seeds;
+	}
+	return response;
+}
+
 static void sweep_print(const struct owners *o, FILE *out)
 {
 	static const char *const columns[] = {">interval", ">parallel", ">reports"};
@@ -141,11 +164,7 @@ static void sweep_print(const struct owners *o, FILE *out)
 
 	fprintf(out, "\nThe interval of load exchange, under fim at load %g:\n\n", loads[LOADS - 1]);
 	for (int i = 0; i < SWEEP; i++) {
-		double response = 0, reports = 0;
-		for (int s = 0; s < o->seeds; s++) {
-			response += o->cells[sweep_index(o, i, s)].response[CLASS_PARALLEL] / o->seeds;
-			reports += o->cells[sweep_index(o, i, s)].reports / o->seeds;
-		}
+		double reports, response = sweep_of(o, i, &reports);
 		table_cell(t, "%g", intervals[i]);
 		table_cell(t, "%.0f", response);
 		table_cell(t, "%.3f", reports);
@@ -173,9 +192,8 @@ static void owners_print(const struct owners *o, FILE *out)
 				else
 					table_cell(t, "%g", loads[l]);
 				table_cell(t, "%s", way_name(w, name));
-				ratio_cells(t, o, m, l, w, m ? FIM : ALONE, CLASS_INTERACTIVE);
-				ratio_cells(t, o, m, l, w, FIM, CLASS_BATCH);
-				ratio_cells(t, o, m, l, w, FIM, CLASS_PARALLEL);
+				for (int k = 0; k < CLASSES; k++)
+					ratio_cells(t, o, m, l, w, (enum station_class)k);
 			}
 		}
 	table_print(t, out, WIDTH);
@@ -188,7 +206,9 @@ static void owners_print(const struct owners *o, FILE *out)
 
 static void owners_json(const struct owners *o, FILE *out)
 {
-	static const char *const names[CLASSES] = {"interactive", "batch", "parallel"};
+	static const char *const names[CLASSES] = {"interactive", "batch", "parallel"},
+				 *const ratios[CLASSES] = {"interactive_ratio", "batch_ratio", "parallel_ratio"},
+				 *const halves[CLASSES] = {"interactive_half", "batch_half", "parallel_half"};
 	struct strbuf text = {0};
 	struct json j;
 	char name[32];
@@ -202,11 +222,23 @@ static void owners_json(const struct owners *o, FILE *out)
 		json_double(&j, "load", loads[i / WAYS % LOADS]);
 		json_text(&j, "way", way_name(i % WAYS, name));
 		for (int k = 0; k < CLASSES; k++) {
-			double sum = 0;
+			double sum = 0, half,
+			       ratio = ratio_of(o, model, i / WAYS % LOADS, i % WAYS,
+						base_of(model, (enum station_class)k), (enum station_class)k, &half);
 			for (int s = 0; s < o->seeds; s++)
 				sum += o->cells[cell_index(o, model, i / WAYS % LOADS, i % WAYS, s)].response[k];
 			json_double(&j, names[k], sum / o->seeds);
+			json_double(&j, ratios[k], ratio);
+			json_double(&j, halves[k], half);
 		}
+		json_close_object(&j);
+	}
+	for (int i = 0; i < SWEEP; i++) {
+		double reports, response = sweep_of(o, i, &reports);
+		json_open_object(&j, NULL);
+		json_double(&j, "interval", intervals[i]);
+		json_double(&j, "parallel", response);
+		json_double(&j, "reports", reports);
 		json_close_object(&j);
 	}
 	json_close_array(&j);
