@@ -230,7 +230,7 @@ def report(lines, only, docs):
         with open(path) as f:
             old = text = f.read()
         for name, table in made:
-            text = re.sub(f"(<!-- begin table {re.escape(name)} -->\n\n).*?(\n<!-- end table -->\n)", lambda m: m[1] + table + m[2], text, flags=re.S)
+            text = re.sub(f"(<!-- begin table {re.escape(name)} -->\n).*?(<!-- end table -->\n)", lambda m: f"{m[1]}\n{table}\n{m[2]}", text, flags=re.S)
         if text != old:
             with open(path, "w") as f:
                 f.write(text)
