@@ -166,7 +166,7 @@ function Reserve({ onWish }: { onWish: (w: Wish) => void }): JSX.Element {
           {t("plan.to")} <input name="end" type="datetime-local" required />
         </label>
         <label>
-          {t("reserve.users")} <input name="users" spellcheck={false} />
+          {t("reserve.users")} <input name="users" spellcheck={false} placeholder={t("reserve.nobody")} />
         </label>
         <label>
           {t("more.comment")} <input name="comment" />
@@ -174,7 +174,11 @@ function Reserve({ onWish }: { onWish: (w: Wish) => void }): JSX.Element {
         <label class="check">
           <input type="checkbox" name="maintenance" /> {t("reserve.maintenance")}
         </label>
-        <button type="submit">{t("admin.create")}</button>
+        <span class="buttons">
+          <button type="submit" class="primary">
+            {t("admin.create")}
+          </button>
+        </span>
       </form>
     </Card>
   );

@@ -24,7 +24,10 @@ const LABELS: Record<string, Sentence> = {
   at: "submit.after",
   priority: "submit.priority",
   mail: "submit.mail",
+  label: "change.label",
+  max_run_subjobs: "change.subjobs",
   ...Object.fromEntries(EXTRAS.map((x) => [x.key, x.label])),
+  exclusive: "change.exclusive",
 };
 
 /* A value as a person edits it: texts as they are, lists of texts line by line, all else as JSON. */
@@ -166,7 +169,7 @@ export function ChangeView({ id }: { id: string }): JSX.Element {
       {old && names.length > 0 && (
         <form class="card change" onSubmit={(e) => void save(e)} noValidate>
           <p class="quiet">{t("change.hint")}</p>
-          <div class="fields-row">{[...FIRST.filter((k) => names.includes(k)), ...names.filter((k) => !FIRST.includes(k))].map((k) => field(k, language() === "en" ? rows[k].description : "", rows[k].enum?.filter((w): w is string => !!w) ?? (rows[k].type === "boolean" ? ["true", "false"] : undefined)))}</div>
+          <div class="fields-row">{[...FIRST.filter((k) => names.includes(k) && k !== "environment"), ...names.filter((k) => !FIRST.includes(k)), "environment"].map((k) => field(k, language() === "en" ? rows[k].description?.replaceAll("`", "") : "", rows[k].enum?.filter((w): w is string => !!w) ?? (rows[k].type === "boolean" ? ["true", "false"] : undefined)))}</div>
           <div class="buttons">
             <a class="button" href={jobLink(id)}>
               {t("action.cancel")}

@@ -141,7 +141,7 @@ function Clusters({ onError }: { onError: (e: Error | null) => void }): JSX.Elem
 function Frame({ user, onLanguage }: { user: User; onLanguage: () => void }): JSX.Element {
   const hash = useHash();
   const [failure, setFailure] = useState<Error | null>(null);
-  const here = [...VIEWS, ...ADMIN].findLast(([to]) => hash.startsWith(to))?.[0] ?? "#/";
+  const here = hash.startsWith("#/change/") ? "#/jobs" : ([...VIEWS, ...ADMIN].findLast(([to]) => hash.startsWith(to))?.[0] ?? "#/");
   const views = [...VIEWS, ...(user.role === "user" ? [] : ADMIN)];
   useNotifications(user.user);
   useEffect(() => {
@@ -155,7 +155,7 @@ function Frame({ user, onLanguage }: { user: User; onLanguage: () => void }): JS
       </a>
       <header class="top" hidden={hash.startsWith("#/kiosk")}>
         <a class="brand" href="#/">
-          <img src="/icon.svg" alt="" width="26" height="26" /> {t("app.name")}
+          <img src="/icon.svg" alt="" width="26" height="26" /> <span>{t("app.name")}</span>
         </a>
         <nav aria-label={t("nav.main")}>
           {views.map(([to, label]) => (

@@ -140,7 +140,7 @@ export function OverviewView(): JSX.Element {
               title={t("overview.own")}
               aside={
                 <span class="row-actions">
-                  <NotifyToggle />
+                  {data.own_jobs.length > 0 && <NotifyToggle />}
                   <a class="button primary" href="#/submit">
                     {t("nav.submit")}
                   </a>
@@ -168,7 +168,7 @@ export function OverviewView(): JSX.Element {
           </div>
         </>
       ) : (
-        <p class="empty">{t("loading")}</p>
+        !error && <p class="empty">{t("loading")}</p>
       )}
     </main>
   );

@@ -57,6 +57,7 @@ function curves(job: Job, samples: Sample[]): { times: number[]; cpus: number[];
   return out;
 }
 
+const BRIEF = 10; /* seconds */
 const CURVE = { color: "--busy" };
 const LIMIT = { color: "--wait", dashed: true };
 
@@ -67,7 +68,7 @@ function Charts({ job, samples }: { job: Job; samples: Sample[] }): JSX.Element 
     const asked = job.memory ? [{ label: t("use.requested"), ...LIMIT, values: flat(job.memory / 1024) }] : [];
     return [c.times, [{ label: t("use.used"), ...CURVE, values: c.cpus }, { label: t("use.requested"), ...LIMIT, values: flat(job.cpus ?? 0) }], [{ label: t("use.used"), ...CURVE, values: c.memory }, ...asked]];
   }, [samples, job.cpus, job.memory, job.started]);
-  if (times.length < 2) return <p class="empty">{t(job.state === "C" ? "use.gone" : "use.later")}</p>;
+  if (times.length < 2) return <p class="empty">{t(job.state !== "C" ? "use.later" : (job.ended ?? 0) - (job.started ?? 0) < BRIEF ? "use.brief" : "use.gone")}</p>;
   return (
     <div class="pair">
       <figure>
