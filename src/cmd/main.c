@@ -69,6 +69,8 @@ const struct command *const commands[] = {
 	&command_config_check,
 	&command_import_config,
 	&command_store_copy,
+	&command_backup,
+	&command_restore,
 	/* Pools of workstations. */
 	&command_pool_create,
 	&command_pool_join,

@@ -73,6 +73,7 @@
 #include "server/recover.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
+#include "server/site/backup.h"
 #include "server/site/belongings.h"
 #include "server/site/copystore.h"
 #include "server/site/courier.h"
@@ -86,7 +87,8 @@
 
 struct arguments {
 	const char *nodes, *conf, *name, *store, *cgroup, *check;
-	const char *copy_from, *copy_to;
+	const char *copy_from, *copy_to, *backup, *restore;
+	int64_t keep;
 	bool foreground, system, set_aside, json, example;
 	int ready; /* descriptor to report success or the startup error to; -1: none */
 };
@@ -104,6 +106,8 @@ static const char usage[] =
 	"  --system        jobs of many users, under their own accounts; needs root\n"
 	"  --set-aside     move the files of another store away, so that a server with a new store can start; then end\n"
 	"  --copy-store FROM TO  copy a store to a new one ('shunt store copy'); --json prints the result as JSON\n"
+	"  --backup DIRECTORY  write the store to a new file there ('shunt backup'); --keep N removes older ones\n"
+	"  --restore FILE  put the contents of a backup in the place of the store's ('shunt restore')\n"
 	"  --check-conf FILE  report everything that is wrong with a configuration file ('shunt config check')\n"
 	"  --example-conf  print a configuration file with all options explained\n";
 
@@ -257,6 +261,15 @@ static void host_name(struct server *s)
 	s->instance->name = mem_strdup(*s->conf->name ? s->conf->name : host);
 }
 
+/* Returns where the store is, owned by the caller. */
+static char *store_url(const struct server *s)
+{
+	char path[PATH_MAX + 16];
+
+	snprintf(path, sizeof path, "sqlite:%s/shunt.db", s->instance->where.state);
+	return mem_strdup(*s->conf->store ? s->conf->store : path);
+}
+
 /* Changes to the server's own account in system mode; only the nursery stays root. */
 static int drop_root(struct server *s, struct err *err)
 {
@@ -328,7 +341,7 @@ static void on_opened(void *context, uint64_t id, int fd, const char *reason)
 /* Does the setup that leading and standby servers share. */
 static int prepare(struct server *s, struct err *err)
 {
-	char path[PATH_MAX + 16], live[PATH_MAX], socket[PATH_MAX], nursery[PATH_MAX], spool[PATH_MAX];
+	char live[PATH_MAX], socket[PATH_MAX], nursery[PATH_MAX], spool[PATH_MAX];
 	struct engine_listener listener = dispatch_engine;
 	struct local_options o = {.program = nursery,
 				  .live = live,
@@ -368,8 +381,7 @@ static int prepare(struct server *s, struct err *err)
 	signin_start(s); /* must run while we are root */
 	if ((rc = drop_root(s, err)) < 0)
 		return rc;
-	snprintf(path, sizeof path, "sqlite:%s/shunt.db", s->instance->where.state);
-	s->reader->url = mem_strdup(*s->conf->store ? s->conf->store : path);
+	s->reader->url = store_url(s);
 	reserve_open(s, s->reader->url);
 	rc = store_open(s->reader->url, &s->store, err);
 	if (rc == -ENOSPC && reserve_release(s))
@@ -540,6 +552,9 @@ static const struct option rows[] = {
 	FLAG(0, "system", system, NULL),
 	FLAG(0, "set-aside", set_aside, NULL),
 	OPTION(TEXT, 0, "copy-store", copy_from, "FROM", NULL),
+	OPTION(DIR, 0, "backup", backup, "DIRECTORY", NULL),
+	OPTION(NUMBER, 0, "keep", keep, "N", NULL, .max = 1000000),
+	OPTION(FILE, 0, "restore", restore, "FILE", NULL),
 	FLAG(0, "json", json, NULL),
 	OPTION(FILE, 0, "check-conf", check, "FILE", NULL),
 	FLAG(0, "example-conf", example, NULL),
@@ -613,6 +628,33 @@ static int check_conf(const char *path, bool system)
 	return rc < 0 ? 2 : rc > 0;
 }
 
+/* Runs --backup or --restore, as the account whose files these are. */
+static int backup_run(struct server *s, const struct arguments *a, struct err *err)
+{
+	const struct passwd *pw = s->instance->multi ? getpwnam(s->conf->run_as) : NULL;
+	char mark[PATH_MAX];
+	struct stat st;
+	int rc = 0;
+
+	snprintf(mark, sizeof mark, "%s" BACKUP_MARK, s->instance->where.state);
+	if (a->backup && stat(a->backup, &st) < 0) {
+		rc = make_directory(a->backup, 0700, err);
+		if (rc == 0 && geteuid() == 0 && pw)
+			rc = directory_set(a->backup, 0700, pw, false, err);
+	}
+	if (rc == 0 && a->restore)
+		rc = lock_instance(s, err);
+	if (rc == 0)
+		rc = drop_root(s, err);
+	if (rc < 0)
+		return rc;
+	char *url = store_url(s);
+	rc = a->backup ? backup_make(url, a->backup, a->keep, mark, a->json, err)
+		       : backup_restore(a->restore, url, a->json, err);
+	free(url);
+	return rc;
+}
+
 /* While we are root: the account of the server may not read the file. */
 static void log_begin(struct server *s)
 {
@@ -656,6 +698,8 @@ int main(int argc, char **argv)
 	host_name(s);
 	if (make_directories(s, &err) < 0)
 		return die("%s", err.text);
+	if (a.backup || a.restore)
+		return backup_run(s, &a, &err) < 0 ? die("%s", err.text) : 0;
 	if (a.set_aside)
 		return lock_instance(s, &err) < 0 || belongings_set_aside(s, &err) < 0 ? die("%s", err.text) : 0;
 	if (!a.foreground && daemonise(s->instance->where.log, &a.ready) != 0)

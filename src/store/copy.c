@@ -9,8 +9,8 @@
  *
  * The original is not changed. A SQLite file is locked, so that no server can start with it; for a
  * PostgreSQL database the number of the last commit and the epoch show afterwards whether one has
- * used it. The copy is written as a leader writes: in commits of BATCH_ROWS rows, fenced by an
- * epoch.
+ * used it. A backup of a live store does without both: its transaction sees one instant. The copy is
+ * written as a leader writes: in commits of BATCH_ROWS rows, fenced by an epoch.
  *
  * The tables `lead` (except the epoch, which never decreases) and `meta` are not copied: they
  * describe a store's own connections and commits.
@@ -57,6 +57,7 @@ static const struct {
 
 struct copying {
 	struct store *from, *to;
+	bool live; /* a server may be using the original: what it has at one instant is copied */
 	copy_progress progress;
 	void *context;
 	struct store_copied *result;
@@ -245,7 +246,7 @@ static int leader_check(struct copying *c, struct store *s, struct err *err)
 	struct store_leader leader;
 	int rc = store_get_leader(s, &leader, err);
 
-	if (rc == 0 && leader.left > 0)
+	if (rc == 0 && leader.left > 0 && !(c->live && s == c->from))
 		return err_set(err, -EBUSY, "store %s: the server %s leads. Stop it first", s->back->name(s->db),
 			       *leader.address ? leader.address : leader.owner);
 	if (s == c->from)
@@ -260,8 +261,9 @@ static int original_unchanged(struct copying *c, struct err *err)
 	int64_t number = -1;
 	int rc = c->from->back->exec(c->from->db, "COMMIT", err);
 
-	if (rc == 0)
-		rc = leader_check(c, c->from, err);
+	if (rc < 0 || c->live)
+		return rc;
+	rc = leader_check(c, c->from, err);
 	if (rc == 0)
 		rc = meta_get(c->from->back, c->from->db, META_COMMIT, &number, err);
 	if (rc == 0 && (c->epoch != epoch || number != c->number))
@@ -314,7 +316,7 @@ static int same_file(const char *from, const char *to, struct err *err)
 
 static int original_open(struct copying *c, const char *from, struct err *err)
 {
-	int rc = store_open_as(from, OPEN_EXISTING | OPEN_ALONE, &c->from, err);
+	int rc = store_open_as(from, OPEN_EXISTING | (c->live ? OPEN_AS_IS : OPEN_ALONE), &c->from, err);
 
 	if (rc == 0 && store_is_new(c->from))
 		return err_set(err, -EINVAL, "store %s was never used: there is nothing to copy", store_name(c->from));
@@ -360,10 +362,10 @@ static int copy(struct copying *c, const char *from, const char *to, struct err 
 	return err_prefix(err, rc, "the copy is incomplete, and no server opens it; copying again starts over");
 }
 
-int store_copy(const char *from, const char *to, copy_progress progress, void *context, struct store_copied *ret,
-	       struct err *err)
+int store_copy(const char *from, const char *to, bool live, copy_progress progress, void *context,
+	       struct store_copied *ret, struct err *err)
 {
-	struct copying c = {.progress = progress, .context = context, .result = ret};
+	struct copying c = {.live = live, .progress = progress, .context = context, .result = ret};
 
 	*ret = (struct store_copied){0};
 	int rc = copy(&c, from, to, err);

@@ -4,6 +4,7 @@
 #ifndef STORE_COPY_H
 #define STORE_COPY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -25,14 +26,15 @@ struct store_copied {
  * total 0: not known yet. */
 typedef void (*copy_progress)(void *context, const char *step, const char *rows, uint64_t done, uint64_t total);
 
-/* Copies `from`, which no server may lead, to `to`, which must be new or the target of an
- * unfinished copy; such a copy starts over. An older schema of `from` is migrated first. Until the
+/* Copies `from`, which no server may lead unless it is `live`, to `to`, which must be new or the target of an
+ * unfinished copy; such a copy starts over. An older schema of `from` is migrated first; a live one
+ * is refused, and what it holds at one instant is copied. Until the
  * last commit `to` is marked as incomplete, and no server opens it. Finally all tables of both are
  * read and compared.
  * -EINVAL: these stores cannot be copied; -EBUSY: a server leads one of them; -EEXIST: `to` is
  * in use; -ESTALE: a server has written to `from` or taken `to` meanwhile; -EIO: they differ;
  * others as store_open() and store_commit(). */
-int store_copy(const char *from, const char *to, copy_progress progress, void *context, struct store_copied *ret,
-	       struct err *err);
+int store_copy(const char *from, const char *to, bool live, copy_progress progress, void *context,
+	       struct store_copied *ret, struct err *err);
 
 #endif

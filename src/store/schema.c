@@ -369,3 +369,17 @@ int schema_migrate(const struct backend *back, void *db, struct err *err)
 		back->release(db);
 	return rc;
 }
+
+int schema_same(const struct backend *back, void *db, struct err *err)
+{
+	int64_t version = 0;
+	int rc = meta_get(back, db, META_VERSION, &version, err);
+
+	if (rc == 0 && version != VERSION)
+		return err_set(
+			err, -EINVAL,
+			"store %s has tables of version %lld, and this program works with %d: use the program of "
+			"the version that the server has",
+			back->name(db), (long long)version, (int)VERSION);
+	return rc;
+}

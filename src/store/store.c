@@ -116,7 +116,7 @@ int store_open_as(const char *url, int how, struct store **ret, struct err *err)
 	if (how & OPEN_EXISTING)
 		rc = existing_check(back, db, err);
 	if (rc == 0)
-		rc = schema_migrate(back, db, err);
+		rc = how & OPEN_AS_IS ? schema_same(back, db, err) : schema_migrate(back, db, err);
 	if (rc == 0)
 		rc = meta_get(back, db, META_COMMIT, &number, err);
 	if (rc == 0)

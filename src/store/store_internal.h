@@ -160,6 +160,7 @@ enum {
 	OPEN_EXISTING = 1,   /* for reading: it must already be a store, and nothing is created */
 	OPEN_ALONE = 2,	     /* SQLite: nobody else may have it open. PostgreSQL knows who leads */
 	OPEN_UNFINISHED = 4, /* accept a store with an unfinished copy */
+	OPEN_AS_IS = 8,	     /* a server may be using it: refuse tables of another version */
 };
 
 struct backend {
@@ -261,6 +262,8 @@ void store_keep_event(struct store *s, const char *what, const char *reason, uin
 #define META_COMMIT "last_commit"
 
 int schema_migrate(const struct backend *back, void *db, struct err *err);
+/* Refuses a store of another version. */
+int schema_same(const struct backend *back, void *db, struct err *err);
 int meta_get(const struct backend *back, void *db, const char *name, int64_t *ret, struct err *err);
 
 #endif

@@ -105,7 +105,7 @@ static void fill(const struct world *w)
 static int copy_to(const struct world *from, const struct world *to, struct store_copied *ret, struct err *err)
 {
 	*err = (struct err){.text = ""};
-	return store_copy(from->url, to->url, NULL, NULL, ret, err);
+	return store_copy(from->url, to->url, false, NULL, NULL, ret, err);
 }
 
 static void expect_copy(const struct world *from, const struct world *to)
@@ -256,6 +256,7 @@ static void not_while_a_server_leads(void **state)
 
 struct meddler {
 	const struct world *w;
+	struct store *s; /* of the server that runs; NULL: one is started */
 	bool done;
 };
 
@@ -274,6 +275,39 @@ static void meddle(void *context, const char *step, const char *rows, uint64_t d
 	store_close(s);
 }
 
+/* A server that writes while its store is backed up. */
+static void writes(void *context, const char *step, const char *rows, uint64_t done, uint64_t total)
+{
+	struct meddler *m = context;
+
+	if (strcmp(step, "copying") != 0 || m->done)
+		return;
+	m->done = true;
+	store_put_job(m->s, job_key(5000, -1), "new", "b");
+	commit(m->s);
+}
+
+static void backed_up_while_a_server_writes(void **state)
+{
+	const struct world *w = *state;
+	struct store_copied before, after;
+	struct meddler m = {.w = w};
+	struct err err = {.text = ""};
+
+	others_setup(w);
+	fill(w);
+	m.s = open_store(w->url);
+	if (store_copy(w->url, other_sqlite.url, true, writes, &m, &before, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(m.done);
+	store_yield(m.s, NULL);
+	store_close(m.s);
+	/* it has what was there when it began; the copy of the server's own store has one more */
+	assert_int_equal(copy_to(w, &other_postgres, &after, &err), 0);
+	assert_int_equal(after.table[1].rows, before.table[1].rows + 1);
+	others_end();
+}
+
 static void used_meanwhile(void **state)
 {
 	const struct world *w = *state;
@@ -283,7 +317,7 @@ static void used_meanwhile(void **state)
 
 	others_setup(w);
 	fill(w);
-	assert_int_equal(store_copy(w->url, other_sqlite.url, meddle, &m, &c, &err), -ESTALE);
+	assert_int_equal(store_copy(w->url, other_sqlite.url, false, meddle, &m, &c, &err), -ESTALE);
 	assert_non_null(strstr(err.text, "a server has used it during the copy"));
 	expect_refusal(other_sqlite.url, -EINPROGRESS, "is incomplete");
 	others_end();
@@ -336,12 +370,17 @@ static void passwords_in_urls(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		BOTH(everything_is_copied), SQLITE(no_table_is_forgotten),  BOTH(what_can_not_be_copied),
-		BOTH(interrupted),	    BOTH(not_while_a_server_leads), POSTGRES(used_meanwhile),
+		BOTH(everything_is_copied),
+		SQLITE(no_table_is_forgotten),
+		BOTH(what_can_not_be_copied),
+		BOTH(interrupted),
+		BOTH(not_while_a_server_leads),
+		POSTGRES(used_meanwhile),
+		BOTH(backed_up_while_a_server_writes),
 		SQLITE(passwords_in_urls),
 	};
 
 	if (argc == 3)
-		return store_copy(argv[1], argv[2], NULL, NULL, &(struct store_copied){0}, NULL) < 0;
+		return store_copy(argv[1], argv[2], false, NULL, NULL, &(struct store_copied){0}, NULL) < 0;
 	return cmocka_run_group_tests(tests, world_start, world_stop);
 }

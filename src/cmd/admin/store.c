@@ -1,37 +1,89 @@
 /*
- * store.c - `shunt store copy`: runs the server's own program, since it knows the stores.
+ * store.c - `shunt store copy`, `shunt backup` and `shunt restore`: they run the server's own
+ * program, since it knows the stores.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd/lib/commands.h"
 #include "cmd/lib/instance.h"
 
+#define SYSTEM_BACKUPS "/var/backups/shunt"
+
 struct arguments {
 	bool json;
+	int64_t keep;
 };
 
+#define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
-	OPTION_ROW(FLAG, 0, "json", offsetof(struct arguments, json), NULL,
-		   "print what was copied as JSON: rows and hash of each table"),
+	FLAG(0, "json", json, "print what was copied as JSON: rows and hash of each table"),
 	{0},
 };
 
-static int run(const struct command *c, const void *arguments, const struct operands *operands)
+static const struct option backup_options[] = {
+	OPTION(NUMBER, 0, "keep", keep, "N", "remove older backups in that directory, all but the newest N", .min = 1,
+	       .max = 1000000),
+	FLAG(0, "json", json, "print what was copied as JSON: rows and hash of each table"),
+	{0},
+};
+
+/* Becomes shuntd with these words, up to a NULL. Returns only if that fails. */
+static int server_become(const struct command *c, const char *const *word)
 {
-	const struct arguments *a = arguments;
 	struct strbuf program = {0};
+	const char *all[8];
+	int n = 1;
 
 	if (!program_find("shuntd", &program))
 		return command_fail(
 			c, "shuntd is not found beside this program nor in $PATH: install it ('make install')");
-
-	const char *word[] = {program.text, "--copy-store", operands->v[0], operands->v[1], a->json ? "--json" : NULL,
-			      NULL};
+	for (all[0] = program.text; *word; word++)
+		all[n++] = *word;
+	all[n] = NULL;
 	fflush(stdout);
-	execv(program.text, (char *const *)word);
+	execv(program.text, (char *const *)all);
 	return command_fail(c, "%s: %s", program.text, strerror(errno));
+}
+
+static int copy_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+
+	return server_become(c, (const char *const[]){"--copy-store", operands->v[0], operands->v[1],
+						      a->json ? "--json" : NULL, NULL});
+}
+
+static int backup_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	char dir[WHERE_PATH + 16], keep[40];
+	struct where w;
+	struct err err;
+
+	if (where_find(&w, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	snprintf(dir, sizeof dir, "%s", operands->n ? operands->v[0] : SYSTEM_BACKUPS);
+	if (!operands->n && !w.system)
+		snprintf(dir, sizeof dir, "%s/backups", w.state);
+	snprintf(keep, sizeof keep, "--keep=%lld", a->keep > 0 ? (long long)a->keep : 0);
+	return server_become(c, (const char *const[]){"--backup", dir, keep, w.system ? "--system" : "--foreground",
+						      a->json ? "--json" : NULL, NULL});
+}
+
+static int restore_run(const struct command *c, const void *arguments, const struct operands *operands)
+{
+	const struct arguments *a = arguments;
+	struct where w;
+	struct err err;
+
+	if (where_find(&w, &err) < 0)
+		return command_fail(c, "%s", err.text);
+	return server_become(c,
+			     (const char *const[]){"--restore", operands->v[0], w.system ? "--system" : "--foreground",
+						   a->json ? "--json" : NULL, NULL});
 }
 
 static const char *const examples[] = {
@@ -59,6 +111,55 @@ const struct command command_store_copy = {
 	.examples = examples,
 	.options = options,
 	.size = sizeof(struct arguments),
-	.run = run,
+	.run = copy_run,
+	.alone = true,
+};
+
+static const char *const backup_examples[] = {
+	"shunt backup --keep 14",
+	"Once a day from a timer: the backups of two weeks.",
+	"shunt backup /mnt/safe",
+	"To another disk.",
+	NULL,
+};
+
+const struct command command_backup = {
+	.name = "backup",
+	.operands = "[DIRECTORY]",
+	.operand_kind = OPTION_DIR,
+	.operands_max = 1,
+	.about = "Write everything that the server keeps to a file; the server may run.",
+	.details =
+		"The file is DIRECTORY/shunt-TIME.db (UTC), by default in " SYSTEM_BACKUPS
+		" for a system's server, as root, and in 'backups' in the state for one of your own. It holds jobs, events, scripts, settings, nodes, "
+		"tokens and the cluster's authority as they were at one instant, and is checked at the end: keep it as you would a password. It is a store in SQLite's "
+		"format even if the server uses PostgreSQL. 'shunt restore' puts it back. The configuration file, accounting files and users' output are not in it.",
+	.examples = backup_examples,
+	.options = backup_options,
+	.size = sizeof(struct arguments),
+	.run = backup_run,
+	.alone = true,
+};
+
+static const char *const restore_examples[] = {
+	"shunt restore /var/backups/shunt/shunt-20261118T020000Z.db",
+	"After 'systemctl stop shunt', as root.",
+	NULL,
+};
+
+const struct command command_restore = {
+	.name = "restore",
+	.operands = "FILE",
+	.operand_kind = OPTION_FILE,
+	.operands_min = 1,
+	.operands_max = 1,
+	.about = "Put the contents of a backup in the place of what the server keeps.",
+	.details =
+		"Stop the server first. A store in SQLite is kept beside the new one, as shunt.db.before-TIME; a PostgreSQL database must be empty (dropdb, createdb). "
+		"Jobs that have ended since the backup are run again, those accepted since are gone: docs/admin-guide.md, 'Backup and restore', has what else to mind.",
+	.examples = restore_examples,
+	.options = options,
+	.size = sizeof(struct arguments),
+	.run = restore_run,
 	.alone = true,
 };

@@ -46,8 +46,8 @@ extern const struct command command_join;							       /* join.c */
 extern const struct command command_owner, command_owner_pause, command_owner_resume;		       /* owner.c */
 extern const struct command command_login, command_logout, command_clusters;			       /* login.c */
 extern const struct command command_config_check;						       /* config.c */
-extern const struct command command_import_config; /* importconfig.c */
-extern const struct command command_store_copy;	   /* store.c */
+extern const struct command command_import_config;				 /* importconfig.c */
+extern const struct command command_store_copy, command_backup, command_restore; /* store.c */
 extern const struct command command_nodes_offline, command_nodes_drain, command_nodes_online, command_nodes_set,
 	command_nodes_remove; /* nodes_change.c */
 

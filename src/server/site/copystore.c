@@ -134,7 +134,7 @@ static void count_add(struct strbuf *out, uint64_t n)
 		strbuf_printf(out, "%s%c", i && (len - i) % 3 == 0 ? "," : "", digits[i]);
 }
 
-static void print_text(const struct store_copied *c)
+static void print_text(const struct store_copied *c, const char *word)
 {
 	struct strbuf out = {0};
 
@@ -145,16 +145,27 @@ static void print_text(const struct store_copied *c)
 		count_add(&out, c->table[i].rows);
 		strbuf_printf(&out, " %s", c->table[i].rows == 1 ? c->table[i].one : c->table[i].all);
 	}
-	printf("Copied %s to %s: %s.\nBoth stores have the same contents.\n", c->from, c->to, strbuf_text(&out));
-	printf("Now set 'store' in the configuration file to the new store and start the server. Do not use the old one any more.\n");
+	printf("%s %s to %s: %s.\nBoth stores have the same contents.\n", word, c->from, c->to, strbuf_text(&out));
 	strbuf_fini(&out);
+}
+
+int copy_show(const char *from, const char *to, bool live, const char *word, bool json, struct err *err)
+{
+	struct store_copied copied;
+	struct shown shown = {0};
+	int rc = store_copy(from, to, live, show, &shown, &copied, err);
+
+	progress_end(&shown.p);
+	if (rc == 0 && json)
+		print_json(&copied);
+	else if (rc == 0)
+		print_text(&copied, word);
+	return rc;
 }
 
 int copy_store(const char *from, const char *to, bool json, struct err *err)
 {
 	char source[2048], target[2048];
-	struct store_copied copied;
-	struct shown shown = {0};
 	int rc = url_read(from, source, sizeof source, err);
 
 	if (rc == 0)
@@ -166,11 +177,8 @@ int copy_store(const char *from, const char *to, bool json, struct err *err)
 	if (rc < 0)
 		return rc;
 	home_set();
-	rc = store_copy(source, target, show, &shown, &copied, err);
-	progress_end(&shown.p);
-	if (rc == 0 && json)
-		print_json(&copied);
-	else if (rc == 0)
-		print_text(&copied);
+	rc = copy_show(source, target, false, "Copied", json, err);
+	if (rc == 0 && !json)
+		puts("Now set 'store' in the configuration file to the new store and start the server. Do not use the old one any more.");
 	return rc;
 }

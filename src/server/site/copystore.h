@@ -10,4 +10,7 @@ struct err;
  * "conf:FILE". */
 int copy_store(const char *from, const char *to, bool json, struct err *err);
 
+/* Copies a store and prints the result, begun with `word`. `live`: a server may be using `from`. */
+int copy_show(const char *from, const char *to, bool live, const char *word, bool json, struct err *err);
+
 #endif
