@@ -13,6 +13,7 @@
 #define FREE_LOW (INT64_C(1) << 20)   /* free space below which to warn, KiB */
 #define FREE_LEAST (INT64_C(1) << 17) /* free space below which the server may soon stop, KiB */
 #define PERCENT_LOW 5
+#define BACKUP_OLD (7 * DAY)
 
 static void standbys(struct doctor *d)
 {
@@ -138,6 +139,23 @@ static void certificates(struct doctor *d)
 	}
 }
 
+/* A server of one's own can be made again; a site's holds what its users rely on. */
+static void backups(struct doctor *d)
+{
+	int64_t last = object_number(d->site, "backup", 0);
+	char when[40];
+
+	if (!json_is_true(json_object_get(d->server, "multiuser")) || !json_object_get(d->site, "backup"))
+		return;
+	if (last == 0)
+		doctor_find(d, LEVEL_WARNING, "backup", "run 'shunt backup --keep 14' from a timer, once a day",
+			    "no backup of the store was ever made");
+	else if (d->now - last > BACKUP_OLD)
+		doctor_find(d, LEVEL_WARNING, "backup", "look whether the timer that runs 'shunt backup' still does",
+			    "the last backup of the store was made %s", instant_near(last, d->now, when, sizeof when));
+	doctor_fine(d, "backup", "the last one was made %s", instant_near(last, d->now, when, sizeof when));
+}
+
 void doctor_site(struct doctor *d)
 {
 	int64_t failed = object_number(d->site, "commits_failed", 0),
@@ -154,12 +172,13 @@ void doctor_site(struct doctor *d)
 	if (failed > 0)
 		doctor_find(
 			d, LEVEL_WARNING, "store",
-			"look for the cause in the server's log, check the disk, and make a copy with 'shunt store copy'",
+			"look for the cause in the server's log, check the disk, and make a backup with 'shunt backup'",
 			"%lld commits failed since the server started, and were repeated", (long long)failed);
 	doctor_fine(d, "store", "%s, last written %s", object_text(d->site, "store"),
 		    committed ? instant_near(committed, d->now, when, sizeof when) : "before this start");
 	doctor_fine(d, "disk", "the server's directories have room");
 	doctor_fine(d, "permissions", "the server's directories and its store are not open to others");
+	backups(d);
 	programs(d);
 	certificates(d);
 }

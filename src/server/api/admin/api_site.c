@@ -26,6 +26,7 @@
 #include "server/node/nodes.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
+#include "server/site/backup.h"
 #include "server/site/realm.h"
 #include "store/store.h"
 #include "tls/pki.h"
@@ -97,7 +98,7 @@ static void place_show(struct json *j, const char *name, const char *path)
 struct subject {
 	const struct server *s;
 	/* certificate_life: seconds */
-	int64_t now, uid, committed, commits_failed, certificate_life;
+	int64_t now, uid, committed, commits_failed, certificate_life, backup;
 	const char *store;
 };
 
@@ -168,6 +169,7 @@ static const struct field site_fields[] = {
 	{"store", .is = REQUIRED | IS_TEXT, "sqlite or postgres", HAS(store)},
 	{"committed", .is = REQUIRED | IS_INSTANT | IS_NULL, "when it last wrote its store", HAS(committed)},
 	{"commits_failed", .is = REQUIRED | IS_INT, "since the server started", HAS(commits_failed)},
+	{"backup", .is = REQUIRED | IS_INSTANT | IS_NULL, "when `shunt backup` last made one", HAS(backup)},
 	{"certificate_life", .is = REQUIRED | IS_INT, "of nodes' certificates, in seconds", HAS(certificate_life)},
 	{"places", .is = REQUIRED | IS_LIST, "directories and files", .of = &place, .item = IS_OBJECT,
 	 .inside = places_show},
@@ -178,6 +180,16 @@ static const struct field site_fields[] = {
 };
 const struct schema site_answer = {"Site", .fields = site_fields};
 
+/* Returns when the last backup was made; 0: never. */
+static int64_t backed_up(const struct server *s)
+{
+	char mark[sizeof s->instance->where.state + sizeof BACKUP_MARK];
+	struct stat st;
+
+	snprintf(mark, sizeof mark, "%s" BACKUP_MARK, s->instance->where.state);
+	return stat(mark, &st) == 0 ? (int64_t)st.st_mtime : 0;
+}
+
 void api_site(struct server *s, const struct call *c)
 {
 	struct subject x = {.s = s,
@@ -185,6 +197,7 @@ void api_site(struct server *s, const struct call *c)
 			    .uid = geteuid(),
 			    .store = store_kind(s->store),
 			    .committed = s->stats->committed,
+			    .backup = backed_up(s),
 			    .commits_failed = (int64_t)s->stats->failed_commits,
 			    .certificate_life = s->conf->certificate_life};
 
