@@ -8,7 +8,7 @@
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 
-.PHONY: build up down test test-vm test-displace bench fuzz format screenshots install uninstall clean help
+.PHONY: build up down test test-vm test-displace bench fuzz format screenshots install uninstall dist deb clean help
 
 build: packages-run moved-build build/build.ninja
 	@ninja -C build
@@ -78,12 +78,19 @@ install: build
 		echo "To be a node of a server:  shunt join SERVER              (it asks for a token; 'shunt token create' there makes one)"; \
 	else echo "Installed for you alone: $(PREFIX)/bin/shunt up starts a cluster of this machine."; fi
 
+# The archive of a release, and Debian packages of it.
+dist:
+	@tools/make-dist build-dist
+
+deb:
+	@tools/build-deb build-deb
+
 # Leaves configuration, state and the account: 'make install' again finds them.
 uninstall:
 	@ninja -C build uninstall
 
 clean:
-	@rm -rf build build-test build-fuzz build-gcc build-clang
+	@rm -rf build build-test build-fuzz build-gcc build-clang build-dist build-deb build-mutate
 
 help:
 	@sed -n '/^#     make/s/^#     //p' Makefile
