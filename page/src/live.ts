@@ -96,7 +96,7 @@ export async function persist(stop: AbortSignal, read: (signal: AbortSignal, ope
     try {
       if (await read(attempt.signal, () => ((wait = FIRST_WAIT_MS), broken(false)))) return;
     } catch (e) {
-      if (!stop.aborted && e instanceof Refused && e.status >= 400 && e.status < 500) throw e;
+      if (!stop.aborted && e instanceof Refused && e.status >= 400 && e.status < 500 && e.status !== 429) throw e;
     }
     attempt.abort();
     if (stop.aborted) return;
