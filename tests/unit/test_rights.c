@@ -59,6 +59,7 @@ static const struct {
 	{"GET", "/v1/jobs/*/script", ".O..m", "/v1/jobs/%d/script", NULL},
 	{"GET", "/v1/jobs/*/submission", ".O..m", "/v1/jobs/%d/submission", NULL},
 	{"POST", "/v1/jobs/*/again", ".O...", "/v1/jobs/%d/again", "{}"},
+	{"GET", "/v1/jobs/*/elements", ALL, "/v1/jobs/%d/elements", NULL},
 	{"GET", "/v1/jobs/*/events", ALL, "/v1/jobs/%d/events", NULL},
 	{"GET", "/v1/jobs/*/usage", ALL, "/v1/jobs/%d/usage", NULL},
 	{"GET", "/v1/jobs/*/why", ALL, "/v1/jobs/%d/why", NULL},
