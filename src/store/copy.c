@@ -9,8 +9,8 @@
  *
  * The original is not changed. A SQLite file is locked, so that no server can start with it; for a
  * PostgreSQL database the number of the last commit and the epoch show afterwards whether one has
- * used it. A backup of a live store does without both: its transaction sees one instant. The copy is
- * written as a leader writes: in commits of BATCH_ROWS rows, fenced by an epoch.
+ * used it. A backup of a live store does without both: its transaction sees one instant. The copy
+ * is written as a leader writes: in commits of BATCH_ROWS rows, fenced by an epoch.
  *
  * The tables `lead` (except the epoch, which never decreases) and `meta` are not copied: they
  * describe a store's own connections and commits.

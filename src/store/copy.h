@@ -26,9 +26,9 @@ struct store_copied {
  * total 0: not known yet. */
 typedef void (*copy_progress)(void *context, const char *step, const char *rows, uint64_t done, uint64_t total);
 
-/* Copies `from`, which no server may lead unless it is `live`, to `to`, which must be new or the target of an
- * unfinished copy; such a copy starts over. An older schema of `from` is migrated first; a live one
- * is refused, and what it holds at one instant is copied. Until the
+/* Copies `from`, which no server may lead unless it is `live`, to `to`, which must be new or the
+ * target of an unfinished copy; such a copy starts over. An older schema of `from` is migrated
+ * first; if it is live, it is refused. What a live store holds at one instant is copied. Until the
  * last commit `to` is marked as incomplete, and no server opens it. Finally all tables of both are
  * read and compared.
  * -EINVAL: these stores cannot be copied; -EBUSY: a server leads one of them; -EEXIST: `to` is

@@ -256,7 +256,7 @@ static void not_while_a_server_leads(void **state)
 
 struct meddler {
 	const struct world *w;
-	struct store *s; /* of the server that runs; NULL: one is started */
+	struct store *s; /* the store of the server that runs; NULL: one is started */
 	bool done;
 };
 
