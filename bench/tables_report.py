@@ -194,7 +194,7 @@ def traces(lines):
         if not published:
             return f"- / {ours:,.{digits}f}"
         off = 100 * (ours / published - 1)
-        text = "0%" if abs(off) < .005 else f"{off:+.1f}%"
+        text = "0%" if abs(off) < .05 else f"{off:+.1f}%"
         return f"{published:,.{digits}f} / {ours:,.{digits}f} ({f'**{text}**' if abs(off) > .5 else text})"
     rows = [["jobs", *[f"{n.value(t, 'easy', 'published_jobs'):,.0f} / {n.value(t, 'easy', 'jobs'):,.0f}" for t in names]]]
     for p in n.policies():
