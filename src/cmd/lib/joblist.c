@@ -70,11 +70,35 @@ int joblist_add(struct joblist *l, const char *listing)
 	return first;
 }
 
+/* Returns true if the member is newer than servers that commands still work with. */
+static bool member_is_new(const char *name)
+{
+	return strcmp(name, "array_failed") == 0;
+}
+
+/* Returns how many members are requested. */
+static int asked(const struct joblist *l)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < l->members.n; i++)
+		n += !l->older || !member_is_new(l->members.v[i]);
+	return n;
+}
+
 static void cells_take(void *context, char *const *cell)
 {
 	struct joblist *l = context;
+	char **all = (char **)cell, none[] = "";
 
-	l->row(l->context, (char **)cell);
+	if (l->older) {
+		all = mem_alloc(l->members.n * sizeof *all);
+		for (size_t i = 0; i < l->members.n; i++)
+			all[i] = member_is_new(l->members.v[i]) ? none : *cell++;
+	}
+	l->row(l->context, all);
+	if (l->older)
+		free(all);
 }
 
 void joblist_query(const struct joblist *l, struct strbuf *path)
@@ -82,17 +106,29 @@ void joblist_query(const struct joblist *l, struct strbuf *path)
 	struct strbuf names = {0};
 
 	for (size_t i = 0; i < l->members.n; i++)
-		strbuf_printf(&names, "%s%s", i ? "," : "", l->members.v[i]);
+		if (!l->older || !member_is_new(l->members.v[i]))
+			strbuf_printf(&names, "%s%s", names.n ? "," : "", l->members.v[i]);
 	query_add(path, "fields", strbuf_text(&names));
 	strbuf_fini(&names);
 }
 
 int joblist_read(struct joblist *l, struct client *client, struct strbuf *path, struct err *err)
 {
-	joblist_query(l, path);
+	size_t before = path->n;
+	int rc;
+
 	if (!l->making.now)
 		l->making.now = (int64_t)time(NULL);
-	return tsv_read(client, path->text, (int)l->members.n, cells_take, l, err);
+	joblist_query(l, path);
+	rc = tsv_read(client, path->text, asked(l), cells_take, l, err);
+	if (rc < 0 && !l->older && strstr(path->text + before, "array_failed") &&
+	    strcmp(client_code(client), "bad_request") == 0) {
+		l->older = true;
+		path->text[path->n = before] = '\0';
+		joblist_query(l, path);
+		rc = tsv_read(client, path->text, asked(l), cells_take, l, err);
+	}
+	return rc;
 }
 
 static char *cell_make(const json_t *value)
