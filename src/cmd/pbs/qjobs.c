@@ -8,7 +8,10 @@
 #include "cmd/lib/change.h"
 #include "cmd/lib/commands.h"
 #include "cmd/lib/query.h"
+#include "cmd/lib/show.h"
 #include "cmd/pbs/select.h"
+#include "core/array.h"
+#include "core/jobid.h"
 
 #define JOBS .operands = "JOB...", .operands_min = 1, .operands_max = INT_MAX
 #define MANY_JOBS .operands = "[JOB...]", .operands_max = INT_MAX
@@ -232,15 +235,68 @@ static const struct option rerun_options[] = {
 	{0},
 };
 
+/* Submits a job that has ended again; some elements of an array as an array. Returns false if it
+ * has not ended. */
+static bool ended_again(struct change *ch, const char *operand)
+{
+	struct strbuf path = {0}, text = {0};
+	struct jobid id = {0};
+	struct reply r = {0};
+	json_t *body = json_object();
+	bool ended = false;
+
+	if (jobid_parse(operand, &id, NULL) == 0) {
+		strbuf_printf(&text, "%llu", (unsigned long long)id.number);
+		if (id.kind == JOBID_SOME)
+			strbuf_printf(&text, "[%lld]", (long long)array_next(&id.some, -1));
+		show_job_path(&path, id.kind == JOBID_SOME ? text.text : operand, "");
+		ended = client_ask(ch->client, "GET", path.text, NULL, 0, &r, NULL) == 0 &&
+			*object_text(r.json, "state") == 'C';
+		reply_fini(&r);
+	}
+	if (ended && id.kind == JOBID_SOME) {
+		strbuf_clear(&path);
+		strbuf_clear(&text);
+		strbuf_printf(&text, "%llu[]", (unsigned long long)id.number);
+		show_job_path(&path, text.text, "");
+		strbuf_clear(&text);
+		array_format(&id.some, &text);
+		json_object_set_new(body, "array", json_string(text.text));
+	}
+	strbuf_puts(&path, "/again");
+	if (ended && show_submit(ch->c, ch->client, path.text, body, &r, &ch->code))
+		printf("Submitted job %s, as job %s was.\n", object_text(r.json, "id"), operand);
+	reply_fini(&r);
+	json_decref(body);
+	jobid_fini(&id);
+	strbuf_fini(&path);
+	strbuf_fini(&text);
+	return ended;
+}
+
 static int rerun(const struct command *c, const void *arguments, const struct operands *o)
 {
-	return act(c, "rerun", NULL, o->v, o->n);
+	VEC(char *) others = {0};
+	struct change ch;
+
+	if (!change_open(&ch, c))
+		return EXIT_FAILED;
+	for (int i = 0; i < o->n; i++)
+		if (!ended_again(&ch, o->v[i]))
+			vec_push(&others, o->v[i]);
+	if (others.n)
+		change_jobs(&ch, "rerun", NULL, others.v, (int)others.n);
+	vec_free(&others);
+	return change_close(&ch);
 }
 
 const struct command command_qrerun = {
 	.name = "qrerun",
 	JOBS,
-	.about = "End running jobs and queue them again.",
+	.about = "End running jobs and queue them again; submit finished ones again.",
+	.details =
+		"A job or elements of an array that have finished are submitted again as they were, as a new job, whose "
+		"id is printed; 'shunt resubmit' and 'shunt retry' do the same with changes.",
 	.options = rerun_options,
 	.size = sizeof(struct rerun_arguments),
 	.run = rerun,
