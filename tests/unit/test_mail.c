@@ -84,7 +84,7 @@ static void test_words(void **state)
 
 	(void)state;
 	assert_string_equal(formatted(&m),
-			    "From: adm\nTo: ann\nSubject: PBS JOB 12.server\n" HEAD
+			    "From: adm\nTo: ann\nSubject: PBS JOB 12.server (STDIN): begun\n" HEAD
 			    "PBS Job Id: 12.server\nJob Name:   STDIN\nExec host:  n1/0+n1/1\nBegun execution\n");
 	m.kind = MAIL_JOB_ENDED;
 	m.to = "ann,bob@site.org, carl";
@@ -94,7 +94,7 @@ static void test_words(void **state)
 	m.walltime = 3661;
 	m.memory = 2048;
 	assert_string_equal(formatted(&m), "From: adm\nTo: ann@example.org, bob@site.org, carl@example.org\n"
-					   "Subject: PBS JOB 12.server\n" HEAD
+					   "Subject: PBS JOB 12.server (STDIN): failed (signal 15)\n" HEAD
 					   "PBS Job Id: 12.server\nJob Name:   STDIN\nExec host:  n1/0+n1/1\n"
 					   "Execution terminated\nExit_status=271\nresources_used.cput=00:01:15\n"
 					   "resources_used.mem=2048kb\nresources_used.walltime=01:01:01\n");
@@ -104,7 +104,7 @@ static void test_words(void **state)
 	m.exec_host = NULL;
 	m.text = "Job deleted by root\n\nsee qstat";
 	m.to = "ann";
-	assert_string_equal(formatted(&m), "From: adm\nTo: ann@example.org\nSubject: PBS JOB 12.server\n" HEAD
+	assert_string_equal(formatted(&m), "From: adm\nTo: ann@example.org\nSubject: PBS JOB 12.server (STDIN): aborted\n" HEAD
 					   "PBS Job Id: 12.server\nJob Name:   STDIN\nAborted by PBS Server\n"
 					   "Job deleted by root\nsee qstat\n");
 }
@@ -170,7 +170,7 @@ static void test_programs(void **state)
 	assert_int_equal(mailer_busy(mailer), 0);
 	assert_string_equal(strbuf_text(&said), "");
 
-	FILE *f = popen(arena_printf(arena, "cat %s/done.* | grep -c '^Subject: PBS JOB 12.server$'; sort -u %s/argv",
+	FILE *f = popen(arena_printf(arena, "cat %s/done.* | grep -c '^Subject: PBS JOB 12.server '; sort -u %s/argv",
 				     dir, dir),
 			"r");
 	char line[64];

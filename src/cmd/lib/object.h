@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/amount.h"
+#include "base/outcome.h"
 
 /* Returns a value of an object; "used.cput" looks inside. NULL, "" or `otherwise` if it is
  * missing. */
@@ -31,9 +32,6 @@ const char *instant_ctime(int64_t t, char *buf, size_t size);
 const char *instant_near(int64_t t, int64_t now, char *buf, size_t size);
 /* Returns a job's state as a word: "queued". */
 const char *state_word(const char *letter);
-/* Returns how a job ended, for people: "succeeded", "failed (9)", "killed (memory)". `cause`: as in
- * the API; "": it ended by itself. */
-const char *outcome_text(int64_t status, const char *cause, char *buf, size_t size);
 /* Does the same for an array: "3 of 20 failed", "succeeded, 20". */
 const char *array_outcome_text(int64_t failed, int64_t elements, int64_t status, char *buf, size_t size);
 /* Writes "12" for "12.name". Returns buf. */

@@ -115,6 +115,7 @@ static void mail_send(struct server *s, uint32_t id, enum mail_point point)
 	m.id = strbuf_text(&name);
 	m.name = e->spec->name;
 	m.exit_status = e->exit_status;
+	m.cause = cause_name(e->cause);
 	if (o) {
 		m.exec_host = o->exec_host;
 		m.text = o->comment;

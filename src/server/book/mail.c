@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fdio.h"
+#include "base/outcome.h"
 #include "base/text.h"
 #include "base/timetext.h"
 #include "base/vec.h"
@@ -116,9 +117,25 @@ static void job_add(const struct mail *m, struct strbuf *out)
 	}
 }
 
+/* Appends "PBS JOB 12.pine (sim): failed (9)". Programs look for the first words. */
+static void subject_add(const struct mail *m, struct strbuf *out)
+{
+	char outcome[64];
+
+	if (m->kind == MAIL_NOTICE) {
+		strbuf_puts(out, m->name);
+		return;
+	}
+	strbuf_printf(out, "PBS JOB %s (%s): %s", m->id, m->name,
+		      m->kind == MAIL_JOB_BEGUN ? "begun"
+		      : m->kind == MAIL_JOB_ENDED
+			      ? outcome_text(m->exit_status, m->cause ? m->cause : "", outcome, sizeof outcome)
+			      : "aborted");
+}
+
 int mail_format(const struct mail *m, struct strbuf *out, struct err *err)
 {
-	struct strbuf to = {0};
+	struct strbuf to = {0}, subject = {0};
 
 	recipients_add(m, &to);
 	if (to.n == 0)
@@ -126,8 +143,9 @@ int mail_format(const struct mail *m, struct strbuf *out, struct err *err)
 			       m->kind == MAIL_NOTICE ? "" : "job ", m->kind == MAIL_NOTICE ? m->name : m->id);
 	line_add(out, "From: ", sender(m));
 	line_add(out, "To: ", to.text);
-	line_add(out, m->kind == MAIL_NOTICE ? "Subject: " : "Subject: PBS JOB ",
-		 m->kind == MAIL_NOTICE ? m->name : m->id);
+	subject_add(m, &subject);
+	line_add(out, "Subject: ", subject.text);
+	strbuf_fini(&subject);
 	strbuf_puts(out, "Auto-Submitted: auto-generated\nMIME-Version: 1.0\n"
 			 "Content-Type: text/plain; charset=UTF-8\nContent-Transfer-Encoding: 8bit\n\n");
 	if (m->kind == MAIL_NOTICE)

@@ -26,6 +26,7 @@ struct mail {
 	const char *exec_host;	/* or NULL */
 	const char *text;	/* reason or other lines, or NULL */
 	int64_t exit_status;	/* exit status of an ended job */
+	const char *cause;	/* what ended it, or NULL: itself */
 	int64_t cput, walltime; /* seconds; negative: not known */
 	int64_t memory;		/* KiB; negative: not known */
 	const char *advice;	/* lines for an ended job: what to request next time; or NULL */
