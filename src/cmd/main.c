@@ -167,6 +167,7 @@ const struct command *const commands[] = {
 	&command_experiment_push,
 	&command_experiment_traces,
 	&command_policies,
+	&command_tutorial,
 	&command_help_page,
 	&command_version,
 	&command_completions,

@@ -104,9 +104,10 @@ static void test_words(void **state)
 	m.exec_host = NULL;
 	m.text = "Job deleted by root\n\nsee qstat";
 	m.to = "ann";
-	assert_string_equal(formatted(&m), "From: adm\nTo: ann@example.org\nSubject: PBS JOB 12.server (STDIN): aborted\n" HEAD
-					   "PBS Job Id: 12.server\nJob Name:   STDIN\nAborted by PBS Server\n"
-					   "Job deleted by root\nsee qstat\n");
+	assert_string_equal(formatted(&m),
+			    "From: adm\nTo: ann@example.org\nSubject: PBS JOB 12.server (STDIN): aborted\n" HEAD
+			    "PBS Job Id: 12.server\nJob Name:   STDIN\nAborted by PBS Server\n"
+			    "Job deleted by root\nsee qstat\n");
 }
 
 /* Nothing that a user chooses adds a line to the head, a recipient, or an option. */

@@ -30,6 +30,7 @@ extern const struct command command_qenable, command_qdisable, command_qstart, c
 extern const struct command command_qmgr;		     /* qmgr.c */
 extern const struct command command_resubmit, command_retry; /* again.c */
 extern const struct command command_cancel;		     /* qdel.c */
+extern const struct command command_tutorial;		     /* tutorial.c */
 extern const struct command command_watch;		     /* watch.c */
 extern const struct command command_kill;		     /* kill.c */
 extern const struct command command_move;		     /* move.c */

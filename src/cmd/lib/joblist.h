@@ -57,7 +57,7 @@ struct joblist {
 	void (*row)(void *context, char **cell);
 	void *context;
 	name_list members;
-	bool older; /* the server does not know the newest members: their cells are empty */
+	bool older;			    /* the server does not know the newest members: their cells are empty */
 	VEC(struct joblist_column) columns; /* columns of all listings, one after the other */
 	struct making making;
 };
