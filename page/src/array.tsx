@@ -40,15 +40,16 @@ function Grid({ elements, chosen, onChoose }: { elements: Element_[]; chosen: nu
   const [at, setAt] = useState<number | null>(null); /* position that is pointed at */
   const side = sideFor(elements.length);
   const columns = Math.max(1, Math.floor(width / side));
-  const rows = Math.ceil(elements.length / columns);
+  const rows = width ? Math.ceil(elements.length / columns) : 0;
   useEffect(() => {
     const watch = new ResizeObserver(([e]) => setWidth(e.contentRect.width));
     watch.observe(canvas.current!.parentElement!);
     return () => watch.disconnect();
   }, []);
   useEffect(() => {
+    if (!width) return; /* a column of 100,000 is more than a canvas can have */
     const c = canvas.current!,
-      ratio = devicePixelRatio || 1,
+      ratio = side > 5 ? devicePixelRatio || 1 : 1,
       style = getComputedStyle(c),
       colours = Object.fromEntries(STATES.map((s) => [s, style.getPropertyValue(COLOURS[s]).trim()]));
     c.width = columns * side * ratio;
@@ -60,14 +61,8 @@ function Grid({ elements, chosen, onChoose }: { elements: Element_[]; chosen: nu
       g.fillStyle = colours[e.state];
       g.fillRect((i % columns) * side, Math.floor(i / columns) * side, side - gap, side - gap);
     });
-    const mark = elements.findIndex((e) => e.index === chosen);
-    for (const i of new Set([mark, at ?? -1]))
-      if (i >= 0) {
-        g.strokeStyle = style.color;
-        g.lineWidth = 2;
-        g.strokeRect((i % columns) * side, Math.floor(i / columns) * side, side - 1, side - 1);
-      }
-  }, [elements, columns, side, chosen, at]);
+  }, [elements, columns, side, !!width]);
+  const marks = useMemo(() => [...new Set([elements.findIndex((e) => e.index === chosen), at ?? -1])].filter((i) => i >= 0), [elements, chosen, at]);
   const under = (e: MouseEvent): number | null => {
     const r = canvas.current!.getBoundingClientRect();
     const i = Math.floor((e.clientY - r.top) / side) * columns + Math.min(columns - 1, Math.floor((e.clientX - r.left) / side));
@@ -107,6 +102,9 @@ function Grid({ elements, chosen, onChoose }: { elements: Element_[]; chosen: nu
             act();
           }}
         />
+        {marks.map((i) => (
+          <i key={i} style={{ left: `${(i % columns) * side}px`, top: `${Math.floor(i / columns) * side}px`, width: `${side}px`, height: `${side}px` }} />
+        ))}
       </div>
       <p class="quiet" role="status" id="array-keys">
         {pointed ? t("array.pointed", { index: pointed.index, state: t(`array.${pointed.state}`) }) : t("array.keys")}

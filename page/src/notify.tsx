@@ -8,6 +8,7 @@ import { t } from "./text";
 
 const KEY = "shunt-notify";
 const FEW = 3; /* more at once are one notification */
+const MANY = 20; /* jobs that are asked for one by one, at most */
 
 /* Browsers have none where the page came over an open network. */
 const possible = () => "Notification" in window && isSecureContext;
@@ -34,7 +35,11 @@ export function useNotifications(user: string): void {
     return listen((changes) => {
       if (!wanted()) return;
       const ids = endedOf(changes, user).filter((id) => !told.has(id));
-      Promise.all(ids.slice(0, 20).map((id) => get<Job>(`/v1/jobs/${encodeURIComponent(id)}`).catch(() => null))).then((jobs) => {
+      if (ids.length > MANY) {
+        show(t("notify.many", { n: ids.length }), "#/jobs");
+        return;
+      }
+      Promise.all(ids.map((id) => get<Job>(`/v1/jobs/${encodeURIComponent(id)}`).catch(() => null))).then((jobs) => {
         const over = jobs.filter((j): j is Job => j?.state === "C");
         over.forEach((j) => told.add(short(j.id)));
         if (over.length > FEW) show(t("notify.many", { n: over.length }), "#/jobs");

@@ -202,6 +202,14 @@ async function array() {
   await page.getByRole("dialog").getByRole("button", { name: "Run again" }).click();
   await page.waitForURL((u) => u.hash.startsWith("#/jobs/") && !u.hash.includes(encodeURIComponent(id)));
   await page.getByRole("heading", { level: 1 }).getByText("2 of 2 failed").waitFor();
+  await page.route("**/elements", (route) => route.fulfill({ json: { waiting: "", held: "", running: "", succeeded: "200-99999", failed: "0-199", cancelled: "" } }));
+  await go(`#/jobs/${encodeURIComponent(id)}`, /^grid/);
+  await page.getByRole("button", { name: "all 100,000" }).waitFor();
+  const [bad, good] = await grid.evaluate((c) => [0, c.height - 5].map((y) => [...c.getContext("2d").getImageData(1, y, 1, 1).data]));
+  ok("100,000 elements are drawn, the failed ones in their colour", bad[0] > bad[1] && good[1] > good[0] && bad[3] === 255, JSON.stringify([bad, good]));
+  await page.unrouteAll({ behavior: "wait" });
+  await page.goBack();
+  await page.getByText("all 2").waitFor();
   ok("what failed runs again by two clicks", (await page.getByText("all 2").count()) === 1);
 }
 
