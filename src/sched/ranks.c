@@ -21,7 +21,9 @@ struct ranks_block {
 	size_t n;
 	bool borrowed; /* is in a scratch */
 	void *note;    /* ranks_note() */
-	struct queued v[RANKS_BLOCK];
+	/* the entries, in `room`: the first one can be removed without moving the others */
+	struct queued *v;
+	struct queued room[RANKS_BLOCK];
 };
 
 static int entry_cmp(const void *a, const void *b)
@@ -67,6 +69,7 @@ static void summary_make(struct ranks *r, size_t block)
 
 	for (int k = 0; k < RANKS_CLASSES; k++)
 		s->length[k] = INT32_MAX;
+	r->first[block] = b->n ? b->v->key : 0;
 	r->planned[block] = 0;
 	for (size_t i = 0; i < b->n; i++) {
 		summary_add(s, &b->v[i]);
@@ -133,6 +136,7 @@ static void blocks_reserve(struct ranks *r)
 	r->block = mem_realloc(r->block, r->cap, sizeof *r->block);
 	r->shortest = mem_realloc(r->shortest, r->cap, sizeof *r->shortest);
 	r->planned = mem_realloc(r->planned, r->cap, sizeof *r->planned);
+	r->first = mem_realloc(r->first, r->cap, sizeof *r->first);
 }
 
 /* Adds an empty block at a position; the caller fills it and makes its summary. */
@@ -144,13 +148,24 @@ static struct ranks_block *block_add(struct ranks *r, size_t at)
 	memmove(r->block + at + 1, r->block + at, (r->nblocks - at) * sizeof *r->block);
 	memmove(r->shortest + at + 1, r->shortest + at, (r->nblocks - at) * sizeof *r->shortest);
 	memmove(r->planned + at + 1, r->planned + at, (r->nblocks - at) * sizeof *r->planned);
+	memmove(r->first + at + 1, r->first + at, (r->nblocks - at) * sizeof *r->first);
 	r->nblocks++;
 	r->shape++;
 	b->n = 0;
 	b->borrowed = false;
 	b->note = NULL;
+	b->v = b->room;
 	r->block[at] = b;
 	return b;
+}
+
+/* Moves the entries so that `more` can follow them. */
+static void block_room(struct ranks_block *b, size_t more)
+{
+	if (b->v + b->n + more <= b->room + RANKS_BLOCK)
+		return;
+	memmove(b->room, b->v, b->n * sizeof *b->v);
+	b->v = b->room;
 }
 
 static void block_drop(struct ranks *r, size_t at)
@@ -161,6 +176,7 @@ static void block_drop(struct ranks *r, size_t at)
 	memmove(r->block + at, r->block + at + 1, (r->nblocks - at) * sizeof *r->block);
 	memmove(r->shortest + at, r->shortest + at + 1, (r->nblocks - at) * sizeof *r->shortest);
 	memmove(r->planned + at, r->planned + at + 1, (r->nblocks - at) * sizeof *r->planned);
+	memmove(r->first + at, r->first + at + 1, (r->nblocks - at) * sizeof *r->first);
 }
 
 /* Divides a full block before an entry is added to it. At the end of the list, where jobs usually
@@ -189,6 +205,7 @@ static void block_join(struct ranks *r, size_t at)
 	if ((b->n >= FEW && next->n >= FEW) || b->n + next->n > FILLED)
 		return;
 	block_changed(b);
+	block_room(b, next->n);
 	memcpy(b->v + b->n, next->v, next->n * sizeof *b->v);
 	b->n += next->n;
 	block_drop(r, at + 1);
@@ -228,8 +245,7 @@ static struct spot spot_of(const struct ranks *r, double key, uint32_t job)
 
 	while (hi - lo > 1) {
 		size_t mid = (lo + hi) / 2;
-		const struct queued *first = &r->block[mid]->v[0];
-		if (is_before(first, key, job) || (first->key == key && first->job == job))
+		if (r->first[mid] < key || (r->first[mid] == key && r->block[mid]->v->job <= job))
 			lo = mid;
 		else
 			hi = mid;
@@ -325,8 +341,10 @@ void ranks_insert(struct ranks *r, const struct queued *e)
 	}
 	b = r->block[at.block];
 	block_changed(b);
+	block_room(b, 1);
 	memmove(b->v + at.at + 1, b->v + at.at, (b->n - at.at) * sizeof *b->v);
 	b->v[at.at] = *e;
+	r->first[at.block] = b->v->key;
 	b->n++;
 	r->n++;
 	r->nplanned += e->planned != TIME_NEVER;
@@ -334,9 +352,19 @@ void ranks_insert(struct ranks *r, const struct queued *e)
 	summary_add(&r->shortest[at.block], e);
 }
 
+/* Returns the position of an entry that is there. */
+static struct spot spot_there(const struct ranks *r, double key, uint32_t job)
+{
+	const struct ranks_block *b = r->gone.block < r->nblocks ? r->block[r->gone.block] : NULL;
+
+	if (b && r->gone.at < b->n && b->v[r->gone.at].job == job && b->v[r->gone.at].key == key)
+		return r->gone; /* many jobs are removed one after the other */
+	return spot_of(r, key, job);
+}
+
 size_t ranks_remove(struct ranks *r, double key, uint32_t job)
 {
-	struct spot at = spot_of(r, key, job);
+	struct spot at = spot_there(r, key, job);
 	struct ranks_block *b = r->block[at.block];
 	size_t moved = b->n - at.at - 1;
 	unsigned class = ranks_class(b->v[at.at].cpus);
@@ -347,13 +375,20 @@ size_t ranks_remove(struct ranks *r, double key, uint32_t job)
 	block_changed(b);
 	r->nplanned -= planned;
 	r->planned[at.block] -= planned;
-	memmove(b->v + at.at, b->v + at.at + 1, moved * sizeof *b->v);
+	if (at.at < moved) {
+		memmove(b->v + 1, b->v, at.at * sizeof *b->v);
+		b->v++;
+	} else {
+		memmove(b->v + at.at, b->v + at.at + 1, moved * sizeof *b->v);
+	}
+	r->gone = at;
 	b->n--;
 	r->n--;
 	if (b->n == 0) {
 		block_drop(r, at.block);
 		return moved;
 	}
+	r->first[at.block] = b->v->key;
 	if (length == r->shortest[at.block].length[class])
 		summary_make(r, at.block);
 	if (b->n < FEW) {
@@ -445,13 +480,16 @@ void ranks_copy(struct ranks *to, const struct ranks *from, struct scratch *scra
 	to->block = mem_alloc(to->cap * sizeof *to->block);
 	to->shortest = mem_alloc(to->cap * sizeof *to->shortest);
 	to->planned = mem_alloc(to->cap * sizeof *to->planned);
+	to->first = mem_alloc(to->cap * sizeof *to->first);
 	memcpy(to->shortest, from->shortest, to->nblocks * sizeof *to->shortest);
 	memcpy(to->planned, from->planned, to->nblocks * sizeof *to->planned);
+	memcpy(to->first, from->first, to->nblocks * sizeof *to->first);
 	for (size_t i = 0; i < to->nblocks; i++) {
 		struct ranks_block *b = scratch ? scratch_take(scratch, sizeof *b) : mem_alloc(sizeof *b);
 		b->n = from->block[i]->n;
 		b->borrowed = scratch != NULL;
 		b->note = NULL;
+		b->v = b->room;
 		memcpy(b->v, from->block[i]->v, b->n * sizeof *b->v);
 		to->block[i] = b;
 	}
@@ -469,5 +507,6 @@ void ranks_free(struct ranks *r)
 	free(r->block);
 	free(r->shortest);
 	free(r->planned);
+	free(r->first);
 	*r = (struct ranks){.shape = r->shape + 1};
 }

@@ -39,19 +39,21 @@ struct reach {
 #define REACH_NONE (-1)		   /* a gap holds no job of the class */
 #define REACH_MOST (INT32_MAX - 1) /* lengths above it count as this; a block without a job has more */
 
+/* Position of an entry; valid until an entry is added or removed. {0} is the first. */
+struct spot {
+	size_t block, at;
+};
+
 struct ranks {
 	struct ranks_block **block;
 	struct reach *shortest; /* by block */
 	uint32_t *planned;	/* by block: entries with a planned start */
+	double *first;		/* by block: key of the first entry */
 	size_t nblocks, cap;
-	uint64_t shape;	 /* changes when blocks are added, divided, joined or dropped */
-	size_t n;	 /* entries of all blocks */
-	size_t nplanned; /* entries with a planned start */
-};
-
-/* Position of an entry; valid until an entry is added or removed. {0} is the first. */
-struct spot {
-	size_t block, at;
+	uint64_t shape;	  /* changes when blocks are added, divided, joined or dropped */
+	size_t n;	  /* entries of all blocks */
+	size_t nplanned;  /* entries with a planned start */
+	struct spot gone; /* where the last entry was removed */
 };
 
 /* Returns the entry at a position, or NULL behind the last one. The next one is at `at + 1`, even
@@ -86,7 +88,8 @@ struct queued *ranks_next(const struct ranks *r, struct spot *at, bool planned);
 void ranks_plan(struct ranks *r, struct queued *e, int64_t start); /* sets the start of an entry */
 
 void ranks_insert(struct ranks *r, const struct queued *e);
-/* Removes the entry of (key, job), which is there. Returns how many entries were moved. */
+/* Removes the entry of (key, job), which is there. Returns how many entries of its block were
+ * behind it. */
 size_t ranks_remove(struct ranks *r, double key, uint32_t job);
 /* Adds entries in any order; sorts them. */
 void ranks_merge(struct ranks *r, queued_vec *batch);

@@ -151,7 +151,7 @@ static void grow_and_shrink(struct ranks *r, struct model *m, struct rng *rng, b
 {
 	queued_vec batch = {0};
 	bool growing = rng_below(rng, 2);
-	size_t steps = rng_below(rng, 700);
+	size_t steps = rng_below(rng, 700), k = 0;
 
 	for (size_t i = 0; i < steps; i++) {
 		uint32_t job = (uint32_t)rng_below(rng, JOBS);
@@ -164,7 +164,8 @@ static void grow_and_shrink(struct ranks *r, struct model *m, struct rng *rng, b
 				vec_push(&batch, e);
 			m->v[m->n++] = e;
 		} else if (!growing && m->n) {
-			size_t k = rng_below(rng, m->n);
+			if (k >= m->n || steps % 3) /* else one after the other */
+				k = rng_below(rng, m->n);
 			in[m->v[k].job] = false;
 			ranks_remove(r, m->v[k].key, m->v[k].job);
 			memmove(m->v + k, m->v + k + 1, (--m->n - k) * sizeof *m->v);

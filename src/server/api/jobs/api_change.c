@@ -85,17 +85,19 @@ static int state_error(const struct server *s, uint32_t id, const char *what, st
 static int do_delete(struct change *c, uint32_t id, struct err *err)
 {
 	struct server *s = c->s;
-	const char *message = arg_text(c, "message");
 	const json_t *delay = json_object_get(c->args, "delay");
-	char why[600];
-	struct payload p = {.text = why, .who = c->w->user};
+	struct payload p = {.text = c->why, .who = c->w->user};
 
 	if (entry_ended(s, id))
 		return ended_error(err);
-	snprintf(why, sizeof why, "deleted by %s%s%.400s", c->w->user, message ? ": " : "", message ? message : "");
+	if (!*c->why) {
+		const char *message = arg_text(c, "message");
+		snprintf(c->why, sizeof c->why, "deleted by %s%s%.400s", c->w->user, message ? ": " : "",
+			 message ? message : "");
+	}
 	p.foreign = c->w->uid != s->jobs->entries.v[id].spec->uid;
 	if (entry_away(&s->jobs->entries.v[id])) {
-		away_delete(s, id, why, c->w->user);
+		away_delete(s, id, c->why, c->w->user);
 		return 0;
 	}
 	if (!runs(s, id)) {
@@ -107,7 +109,7 @@ static int do_delete(struct change *c, uint32_t id, struct err *err)
 	    may_check(s, c->w, ACT_PURGE, s->jobs->entries.v[id].spec, "Purging a job", err) < 0)
 		return -EPERM;
 	p.intent = INTENT_DELETE;
-	p.comment = why;
+	p.comment = c->why;
 	p.text = NULL;
 	p.delay = json_is_integer(delay) ? json_integer_value(delay) : -1;
 	if (json_is_true(json_object_get(c->args, "purge"))) {

@@ -38,6 +38,7 @@ struct change {
 	/* spec of the last altered job; jobs with the same dependencies share its wait */
 	struct spec *model;
 	int64_t relations; /* number of dependencies on other jobs set so far */
+	char why[600];	   /* text of deletions; "": not formatted yet */
 };
 
 struct action_kind {
