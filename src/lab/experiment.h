@@ -45,6 +45,7 @@ struct pool_options {
 	double start;	 /* processor time that starting and ending a task takes, seconds */
 	double idle;	 /* processors that a station's daemon uses */
 	double delay;	 /* seconds until the daemon of a busy station reads a message */
+	double share;	 /* part of a processor that tasks get beside an owner's process */
 	double interval; /* between load reports, seconds */
 	double k1, k2;	 /* weights of the two-level cost */
 	bool json;

@@ -22,7 +22,7 @@ struct policy_result {
 
 static struct policy_result policy_run(const struct pool_options *o, enum place_policy policy)
 {
-	const struct stations_bench bench = {o->unit, o->start, o->idle, o->delay};
+	const struct stations_bench bench = {o->unit, o->start, o->idle, o->delay, o->share};
 	double sum = 0, squares = 0, n = o->seeds;
 
 	for (int seed = 1; seed <= o->seeds; seed++) {

@@ -144,6 +144,8 @@ static double rate_of(const struct network *n, const struct station *s, size_t i
 
 	if (p->class == CLASS_PARALLEL && is_pool(n) && !p->started)
 		return 0;
+	if (n->c->bench && p->class == CLASS_PARALLEL && s->count[CLASS_BATCH])
+		return s->speed * n->c->bench->share;
 	if (!by_class(n))
 		return s->speed / (s->count[CLASS_INTERACTIVE] + s->count[CLASS_BATCH] + ours);
 	if ((int)p->class != s->served)

@@ -37,6 +37,7 @@ struct stations_bench {
 	double start; /* processor time that starting and ending a task takes, seconds */
 	double idle;  /* processors that a station's daemon uses */
 	double delay; /* seconds until the daemon of a station with something to run reads a message */
+	double share; /* part of a station's processor that tasks get beside the batch process */
 };
 
 struct stations_case {

@@ -141,8 +141,11 @@ static struct stations_result bench(enum place_policy policy, const struct stati
  * completes all jobs. */
 static void the_pool_of_the_benchmark(void **state)
 {
-	static const struct stations_bench free_start = {.unit = 0.2}, dear = {.unit = 0.2, .start = 0.02},
-					   lame = {.unit = 0.2, .idle = 0.01}, slow = {.unit = 0.2, .delay = 0.3};
+	static const struct stations_bench free_start = {.unit = 0.2, .share = 0.5},
+					   dear = {.unit = 0.2, .share = 0.5, .start = 0.02},
+					   lame = {.unit = 0.2, .share = 0.5, .idle = 0.01},
+					   slow = {.unit = 0.2, .share = 0.5, .delay = 0.3},
+					   crowded = {.unit = 0.2, .share = 0.3};
 
 	for (int p = 0; p < PLACE_POLICIES; p++) {
 		double plain = bench((enum place_policy)p, &free_start, 60).response[CLASS_PARALLEL];
@@ -151,6 +154,7 @@ static void the_pool_of_the_benchmark(void **state)
 		assert_true(bench((enum place_policy)p, &dear, 60).response[CLASS_PARALLEL] > plain);
 		assert_true(bench((enum place_policy)p, &lame, 60).response[CLASS_PARALLEL] > plain);
 		assert_true(bench((enum place_policy)p, &slow, 60).response[CLASS_PARALLEL] > plain);
+		assert_true(bench((enum place_policy)p, &crowded, 60).response[CLASS_PARALLEL] > plain);
 	}
 	assert_true(bench(PLACE_FIM, &free_start, 300).response[CLASS_PARALLEL] <
 		    bench(PLACE_ROUND_ROBIN, &free_start, 300).response[CLASS_PARALLEL]);

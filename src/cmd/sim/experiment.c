@@ -9,7 +9,7 @@
 #include "station/place.h"
 
 struct arguments {
-	int64_t seeds, more, precision, tasks, limit, cores, jobs, unit, start, idle, delay, interval;
+	int64_t seeds, more, precision, tasks, limit, cores, jobs, unit, start, idle, delay, share, interval;
 	bool json, quick, report, types;
 	const char *chart, *results, *heuristics, *base, *traces, *k1, *k2;
 };
@@ -53,8 +53,11 @@ static const struct option pool_options[] = {
 	OPTION(NUMBER, 0, "idle-ppm", idle, "N", "processors that a station's daemon uses, in millionths",
 	       .initial = "7200", .max = 20000),
 	OPTION(NUMBER, 0, "delay-ms", delay, "MS",
-	       "time until the daemon of a station with something to run reads a message; half of the quota's period in bench/pool",
-	       .initial = "50", .max = 10000),
+	       "time until the daemon of a station with something to run reads a message", .initial = "50",
+	       .max = 10000),
+	OPTION(NUMBER, 0, "share-permille", share, "N",
+	       "part of a station's processor that tasks get beside an owner's process, in thousandths",
+	       .initial = "500", .min = 1, .max = 1000),
 	OPTION(NUMBER, 0, "interval-ms", interval, "MS", "time between reports of loads", .initial = "300", .min = 1,
 	       .max = 3600000),
 	OPTION(TEXT, 0, "k1", k1, "K", K1_ABOUT),
@@ -146,6 +149,7 @@ static int pool(const struct command *c, const void *arguments, const struct ope
 		.start = (double)a->start / 1e6,
 		.idle = (double)a->idle / 1e6,
 		.delay = (double)a->delay / 1e3,
+		.share = (double)a->share / 1e3,
 		.interval = (double)a->interval / 1e3,
 		.k1 = PLACE_K1,
 		.k2 = PLACE_K2,
