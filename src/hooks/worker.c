@@ -173,8 +173,9 @@ static void do_check(struct worker *w, const struct hook_request *q, const char 
 	unsigned events = 0;
 	struct err err;
 
-	say_checked(hook_check(&(struct hook_source){q->name ? q->name : "?", data, n}, &limits, &events, &err), events,
-		    -1, &err);
+	int rc = hook_check(&(struct hook_source){q->name ? q->name : "?", data, n}, &limits, &events, &err);
+
+	say_checked(rc, events, -1, &err);
 }
 
 static void file_begins(void *context, size_t file)
