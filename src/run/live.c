@@ -31,7 +31,7 @@ struct content {
 	int64_t lease, since; /* seconds; boot_us() */
 	pid_t pid, session;
 	struct saves saves;
-	char *result; /* points into `text`, ends in NUL; NULL: none */
+	char *result, *job; /* point into `text`, end in NUL; NULL: none */
 	char text[LIVE_BYTES + 1];
 };
 
@@ -162,6 +162,7 @@ static void content_parse(struct content *c)
 {
 	char *end, boot[40];
 	long long lease, since;
+	int id = 0;
 
 	for (char *line = c->text; (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
@@ -173,7 +174,10 @@ static void content_parse(struct content *c)
 			c->ready = true;
 		else if (!strcmp(line, "gone"))
 			c->gone = true;
-		else if (sscanf(line, "lease %lld %lld", &lease, &since) == 2) {
+		else if (sscanf(line, "user %*u %*d %n", &id) == 0 && id > 0) {
+			c->job = line + id;
+			id = 0;
+		} else if (sscanf(line, "lease %lld %lld", &lease, &since) == 2) {
 			c->lease = lease;
 			c->since = since;
 		} else if (sscanf(line, "pid %d", &c->pid) != 1 &&
@@ -194,7 +198,7 @@ static int content_read(int dir, const char *tag, struct content *c)
 	c->ready = c->gone = false;
 	c->lease = c->since = 0;
 	c->saves = (struct saves){0};
-	c->result = NULL;
+	c->result = c->job = NULL;
 	c->locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 	ssize_t n = pread(fd, c->text, LIVE_BYTES, 0);
 	close(fd);
@@ -249,6 +253,17 @@ pid_t live_pid(int dir, const char *tag)
 
 	free(c);
 	return pid;
+}
+
+bool live_job(int dir, const char *tag, char *ret, size_t size)
+{
+	struct content *c = mem_alloc(sizeof *c);
+	bool known = !content_read(dir, tag, c) && c->job && strlen(c->job) < size;
+
+	if (known)
+		strcpy(ret, c->job);
+	free(c);
+	return known;
 }
 
 pid_t live_session(int dir, const char *tag)

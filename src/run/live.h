@@ -37,6 +37,8 @@ int live_create(int dir, const char *tag, const struct identity *owner, struct e
 int live_shepherd(int dir, const char *tag);
 /* Returns the shepherd's pid, whether it still lives or not; 0: it has not begun. */
 pid_t live_pid(int dir, const char *tag);
+/* Writes the job's id; false if the attempt has not begun. */
+bool live_job(int dir, const char *tag, char *ret, size_t size);
 /* Returns the job's session; 0 if it has none or the machine has rebooted since. */
 pid_t live_session(int dir, const char *tag);
 /* Returns the boot_us() at which nothing of a running attempt may be left, unless the server is

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/map.h"
+#include "run/live.h"
 #include "run/rights.h"
 #include "run/room.h"
 
@@ -42,28 +43,33 @@ static uint64_t job_of(const char *name)
 	return hash_bytes(part, n);
 }
 
+/* Opens a directory next to LIVE, to be read (O_RDONLY) or to look names up (O_PATH). */
+static int beside_open(int live, const char *name, int flags)
+{
+	char path[32];
+
+	snprintf(path, sizeof path, "../%s", name);
+	return openat(live, path, flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 /* Opens a directory next to LIVE; NULL if there is none. */
 static DIR *directory_open(int live, const char *name)
 {
-	char path[32];
-	int fd;
-
-	snprintf(path, sizeof path, "../%s", name);
-	fd = openat(live, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = beside_open(live, name, O_RDONLY);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	if (fd >= 0 && !d)
 		close(fd);
 	return d;
 }
 
-/* Collects the jobs that have a live file, without counting `but`. */
-static void jobs_find(int live, const char *but, struct map *ret)
+/* Collects the jobs that have a live file. */
+static void jobs_find(int live, struct map *ret)
 {
 	int fd = openat(live, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 
 	for (struct dirent *e; d && (e = readdir(d));)
-		if (e->d_name[0] != '.' && !(but && !strcmp(e->d_name, but)))
+		if (e->d_name[0] != '.')
 			map_set(ret, job_of(e->d_name), 1);
 	if (d)
 		closedir(d);
@@ -77,13 +83,6 @@ static bool has(const struct map *jobs, const char *name)
 }
 
 /* ---- one entry ---- */
-
-static bool is_directory(int dir, const char *name)
-{
-	struct stat st;
-
-	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
-}
 
 /* Removes a directory as its owner, who made the contents. */
 static void tree_remove(int dir, const char *name, const struct identity *server)
@@ -117,9 +116,9 @@ static void tag_of(const char *dir, const char *name, char *ret, size_t size)
 	snprintf(ret + n, size - n, "-%s", dir);
 }
 
-/* Removes the node files of one attempt from a shared directory; `only` NULL: those of all attempts
- * without a live file, and unused texts. */
-static void shared_sweep(int nodes, const char *name, int live, const char *only)
+/* Removes the node files of all attempts without a live file from a shared directory, and unused
+ * texts. */
+static void shared_sweep(int nodes, const char *name, int live)
 {
 	int fd = openat(nodes, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -129,9 +128,7 @@ static void shared_sweep(int nodes, const char *name, int live, const char *only
 	for (struct dirent *e; d && (e = readdir(d));) {
 		bool gone;
 		tag_of(name, e->d_name, tag, sizeof tag);
-		if (only)
-			gone = !strcmp(tag, only);
-		else if (e->d_name[0] == '.')
+		if (e->d_name[0] == '.')
 			gone = !fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
 			       st.st_nlink == 1;
 		else
@@ -143,8 +140,7 @@ static void shared_sweep(int nodes, const char *name, int live, const char *only
 		closedir(d);
 	else if (fd >= 0)
 		close(fd);
-	if (!only)
-		unlinkat(nodes, name, AT_REMOVEDIR); /* if it is empty */
+	unlinkat(nodes, name, AT_REMOVEDIR); /* if it is empty */
 }
 
 /* ---- all entries ---- */
@@ -165,7 +161,7 @@ static bool nodes_sweep(DIR *d, int live, const struct map *jobs)
 			 fstatat(dirfd(d), name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
 		else if (S_ISDIR(st.st_mode) && is_shared(name))
-			shared_sweep(dirfd(d), name, live, NULL);
+			shared_sweep(dirfd(d), name, live);
 		else if (S_ISDIR(st.st_mode)) /* kept ones are of shepherds that take no other order */
 			found |= (!dot || !strncmp(name, ROOM_KEPT, sizeof ROOM_KEPT - 1)) && aside_set(dirfd(d), name);
 		else if (!dot || st.st_nlink == 1)
@@ -194,7 +190,7 @@ bool sweep_begin(int live, const struct identity *server)
 	DIR *nodes = directory_open(live, "nodes"), *tmp = directory_open(live, "tmp");
 	bool found = false;
 
-	jobs_find(live, NULL, &jobs);
+	jobs_find(live, &jobs);
 	rights_begin(server);
 	if (nodes)
 		found = nodes_sweep(nodes, live, &jobs);
@@ -233,35 +229,40 @@ void sweep_finish(int live, const struct identity *server)
 
 /* ---- one attempt ---- */
 
+/* Removes a job's node file, and the list of its GPUs, from a shared directory. */
+static void shared_remove(int nodes, const char *name, const char *job)
+{
+	int fd = openat(nodes, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char gpus[300];
+
+	if (fd < 0)
+		return;
+	snprintf(gpus, sizeof gpus, "%.290sgpu", job);
+	unlinkat(fd, job, 0);
+	unlinkat(fd, gpus, 0);
+	close(fd);
+}
+
+/* Names are looked up and no directory is read: many attempts may have been killed at once. */
 void sweep_attempt(int live, const char *tag, const struct identity *server)
 {
-	DIR *nodes = directory_open(live, "nodes"), *tmp = directory_open(live, "tmp");
-	struct map others = {0};
+	int nodes = beside_open(live, "nodes", O_PATH), tmp = beside_open(live, "tmp", O_PATH);
+	char job[256], own[300];
+	const char *rest;
 
 	groups_drop();
-	jobs_find(live, tag, &others);
-	if (tmp)
-		tree_remove(dirfd(tmp), tag, server);
-	if (nodes && !has(&others, tag))
-		for (struct dirent *e; (e = readdir(nodes));) {
-			if (e->d_name[0] == '.' || job_of(e->d_name) != job_of(tag))
-				continue;
-			if (is_directory(dirfd(nodes), e->d_name)) {
-				tree_remove(dirfd(nodes), e->d_name, server);
-				continue;
-			}
-			rights_begin(server);
-			unlinkat(dirfd(nodes), e->d_name, 0);
-			rights_end(server);
-		}
-	const char *rest = strstr(tag, "-x");
+	snprintf(own, sizeof own, "%.290s.d", tag);
+	tree_remove(tmp, tag, server);
+	tree_remove(nodes, tag, server);
+	tree_remove(nodes, own, server);
 	rights_begin(server);
-	if (nodes && rest)
-		shared_sweep(dirfd(nodes), rest + 1, live, tag);
+	unlinkat(nodes, tag, 0); /* a node file, from a server that names it so */
+	rest = strstr(tag, "-x");
+	if (rest && live_job(live, tag, job, sizeof job))
+		shared_remove(nodes, rest + 1, job);
 	rights_end(server);
-	map_fini(&others);
-	if (nodes)
-		closedir(nodes);
-	if (tmp)
-		closedir(tmp);
+	if (nodes >= 0)
+		close(nodes);
+	if (tmp >= 0)
+		close(tmp);
 }

@@ -306,7 +306,7 @@ static void test_litter(void **state)
 	struct strbuf out = {0};
 
 	o.nodefile = "n1\n";
-	o.nodefile_path = arena_printf(n->a, "%s/1.host", nodes);
+	o.nodefile_path = arena_printf(n->a, "%s/1.1/1.host", nodes);
 	o.tmpdir = arena_printf(n->a, "%s/1.1", tmp);
 	nest_send(n, &o);
 	pid_t shepherd = nest_answer(n, ANSWER_STARTED, "1.1").pid;
@@ -350,11 +350,13 @@ static void test_litter(void **state)
 	assert_true(is_empty(nodes, tmp));
 }
 
-/* Jobs share a directory for their node files: each file goes with its own attempt only. */
+/* Jobs share a directory for their node files: each file goes with its own attempt only, and is
+ * found by its name; a directory that can't be read stands for one too large to be read. */
 static void test_shared_directory(void **state)
 {
 	struct nest *n = *state;
 	char *nodes = directory_make(n, arena_printf(n->a, "%s/nodes", n->dir), geteuid());
+	const char *shared = arena_printf(n->a, "%s/x5f.1", nodes), *gpus = arena_printf(n->a, "%s/1[3].hostgpu", shared);
 	struct order one = nest_order(n, "1-2-x5f.1", "echo x >up1; while [ ! -e go ]; do sleep 0.01; done"),
 		     other = nest_order(n, "1-3-x5f.1", "echo x >up2; sleep 1000");
 	struct strbuf out = {0};
@@ -362,6 +364,9 @@ static void test_shared_directory(void **state)
 	one.nodefile = other.nodefile = "n1\n";
 	one.nodefile_path = arena_printf(n->a, "%s/x5f.1/1[2].host", nodes);
 	other.nodefile_path = arena_printf(n->a, "%s/x5f.1/1[3].host", nodes);
+	one.id = "1[2].host";
+	other.id = "1[3].host";
+	other.gpu.gpufile = "host-gpu/0\n";
 	nest_send(n, &one);
 	nest_await(n, nest_path(n, "up1"));
 	nest_kill(n);
@@ -372,12 +377,16 @@ static void test_shared_directory(void **state)
 	assert_string_equal(nest_read(n, one.nodefile_path), "n1\n");
 	assert_string_equal(nest_read(n, other.nodefile_path), "n1\n");
 
+	assert_int_equal(access(gpus, F_OK), 0);
 	kill(shepherd, SIGKILL);
 	nest_answer(n, ANSWER_DIED, other.tag);
+	assert_int_equal(chmod(nodes, 0311) || chmod(shared, 0311), 0);
 	nursery_clean(other.tag, &out);
 	nest_frames(n, &out);
 	nest_answer(n, ANSWER_CLEANED, other.tag);
+	assert_int_equal(chmod(nodes, 0755) || chmod(shared, 0755), 0);
 	assert_int_equal(access(other.nodefile_path, F_OK), -1);
+	assert_int_equal(access(gpus, F_OK), -1);
 	assert_int_equal(access(one.nodefile_path, F_OK), 0);
 	nest_write(n, nest_path(n, "go"), "", 0, 0644);
 	assert_int_equal(nest_result(n, one.tag).status, 0);
