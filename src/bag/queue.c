@@ -8,12 +8,14 @@
 
 #include <assert.h>
 
+#include "bag/needtree.h"
 #include "base/map.h"
 
 enum {
 	/* times a large task is passed over before a worker is kept free for it */
 	PASSED_MOST = 16,
-	LOOK = 64, /* maximum tasks of a line examined for one that the worker may take */
+	LOOK = 64,	 /* maximum tasks of a line examined for one that the worker may take */
+	LOOK_ALL = 1024, /* maximum tasks of all lines examined for it */
 	ALONE = 2, /* losses after which a task runs alone */
 };
 
@@ -43,12 +45,14 @@ struct queue {
 	struct queue_rules rules;
 	struct item *item; /* by task, from 1 */
 	struct line *line; /* by need; then, by need, tasks that run alone */
+	struct needtree *tree[2]; /* lines that are not empty; then those of tasks that run alone */
 	struct queue_counts counts;
 	bool begun;
 	struct map voted; /* task -> its first vote, position from 1 */
 	VEC(struct vote) votes;
 	uint32_t free_votes; /* list of free votes, linked by next */
 	struct map wanted;   /* task -> seconds that it needs to start again, after it was cut off */
+	struct map kept;     /* worker -> position of the line it is kept for */
 };
 
 struct queue *task_queue_create(const struct bag *bag, const struct queue_rules *rules)
@@ -61,6 +65,8 @@ struct queue *task_queue_create(const struct bag *bag, const struct queue_rules 
 	q->line = mem_zalloc(2 * bag->needs.n * sizeof *q->line);
 	for (size_t i = 0; i < 2 * bag->needs.n; i++)
 		q->line[i].kept = -1;
+	for (int i = 0; i < 2; i++)
+		q->tree[i] = needtree_create(bag);
 	q->counts.waiting = (uint32_t)bag->tasks.n;
 	return q;
 }
@@ -71,6 +77,9 @@ void task_queue_destroy(struct queue *q)
 		return;
 	map_fini(&q->voted);
 	map_fini(&q->wanted);
+	map_fini(&q->kept);
+	for (int i = 0; i < 2; i++)
+		needtree_destroy(q->tree[i]);
 	vec_free(&q->votes);
 	free(q->item);
 	free(q->line);
@@ -102,16 +111,35 @@ static void become(struct queue *q, struct item *x, enum task_state state)
 	x->state = (uint8_t)state;
 }
 
+static void keep_end(struct queue *q, struct line *l)
+{
+	if (l->kept >= 0)
+		map_remove(&q->kept, (uint64_t)l->kept);
+	l->kept = -1;
+}
+
+/* Called after the head of a line has changed. */
+static void head_changed(struct queue *q, struct line *l)
+{
+	size_t at = (size_t)(l - q->line), n = q->bag->needs.n;
+
+	needtree_set(q->tree[at / n], (uint32_t)(at % n), l->head);
+	if (!l->head)
+		keep_end(q, l);
+}
+
 static void line_append(struct queue *q, uint32_t task)
 {
 	struct line *l = line_of(q, task);
 
 	q->item[task].next = 0;
 	l->n++;
-	if (l->tail)
+	if (l->tail) {
 		q->item[l->tail].next = task;
-	else
+	} else {
 		l->head = task;
+		head_changed(q, l);
+	}
 	l->tail = task;
 }
 
@@ -123,6 +151,7 @@ static void line_prepend(struct queue *q, uint32_t task)
 	l->n++;
 	l->head = task;
 	l->tail = l->tail ? l->tail : task;
+	head_changed(q, l);
 }
 
 /* Takes out the task behind `before` (0: the head). */
@@ -134,6 +163,8 @@ static uint32_t line_remove(struct queue *q, struct line *l, uint32_t before)
 	*(before ? &q->item[before].next : &l->head) = q->item[task].next;
 	if (l->tail == task)
 		l->tail = before;
+	if (!before)
+		head_changed(q, l);
 	return task;
 }
 
@@ -182,10 +213,9 @@ uint32_t queue_retry(struct queue *q)
 	return n;
 }
 
-static bool fits(const struct bag_need *need, int64_t cpus, int64_t gpus, const struct offer *o)
+static struct needroom free_room(const struct offer *o)
 {
-	return need->cpus <= cpus && need->gpus <= gpus && (o->memory < 0 || need->memory <= o->memory) &&
-	       (o->seconds < 0 || (need->seconds ? need->seconds : o->usual) <= o->seconds);
+	return (struct needroom){o->cpus, o->gpus, o->memory, o->seconds, o->usual};
 }
 
 /* Returns true if the worker has given a result of the task while there are others that could. */
@@ -209,36 +239,55 @@ static bool has_time(const struct queue *q, uint32_t task, const struct offer *o
 	return o->seconds < 0 || !map_get(&q->wanted, task, &seconds) || (uint64_t)o->seconds >= seconds;
 }
 
-/* Finds the task that this worker may take from the line, and returns the one before it; false:
- * it may take none. */
-static bool line_find(const struct queue *q, const struct line *l, const struct offer *o, uint32_t *ret_before)
-{
-	uint32_t before = 0;
-	int looked = 0;
+/* A search for the line that a worker is served from. */
+struct choice {
+	const struct queue *q;
+	const struct offer *offer;
+	const struct line *lines; /* by need */
+	uint32_t before;	  /* task before the one that it gets; 0: it gets the head */
+	int looked;		  /* tasks examined so far */
+};
 
-	*ret_before = 0;
-	if (q->rules.agree <= 1 && (o->seconds < 0 || !q->wanted.n))
+/* Returns true if the worker may take a task from the line. */
+static bool line_serves(void *context, uint32_t need)
+{
+	struct choice *c = context;
+	const struct queue *q = c->q;
+	uint32_t before = 0;
+
+	if (q->rules.agree <= 1 && (c->offer->seconds < 0 || !q->wanted.n))
 		return true;
-	for (uint32_t task = l->head; task && looked < LOOK; before = task, task = q->item[task].next, looked++)
-		if (!has_voted(q, task, o) && has_time(q, task, o)) {
-			*ret_before = before;
+	int most = c->looked + LOOK < LOOK_ALL ? c->looked + LOOK : LOOK_ALL;
+	for (uint32_t task = c->lines[need].head; task && c->looked < most; before = task, task = q->item[task].next) {
+		c->looked++;
+		if (!has_voted(q, task, c->offer) && has_time(q, task, c->offer)) {
+			c->before = before;
 			return true;
 		}
+	}
 	return false;
 }
 
-/* Counts the lines that are passed over: a later task is chosen before their head, which would
- * fit if this worker were empty. */
+static bool not_kept(void *context, uint32_t need)
+{
+	const struct queue *q = context;
+
+	return q->line[need].kept < 0;
+}
+
+/* Counts that a later task is chosen before the first one that would fit if this worker were
+ * empty. */
 static void pass_over(struct queue *q, const struct offer *o, uint32_t chosen)
 {
-	for (size_t i = 0; i < q->bag->needs.n; i++) {
-		struct line *l = &q->line[i];
-		if (!l->head || l->head >= chosen || l->kept >= 0 ||
-		    !fits(&q->bag->needs.v[i], o->all_cpus, o->all_gpus, o))
-			continue;
-		if (++l->passed > PASSED_MOST)
-			l->kept = o->worker;
-	}
+	struct needroom all = {o->all_cpus, o->all_gpus, o->memory, o->seconds, o->usual};
+	uint64_t other;
+	uint32_t need;
+
+	if (!needtree_find(q->tree[0], &all, chosen, not_kept, q, &need) || ++q->line[need].passed <= PASSED_MOST ||
+	    map_get(&q->kept, (uint64_t)o->worker, &other))
+		return;
+	q->line[need].kept = o->worker;
+	map_set(&q->kept, (uint64_t)o->worker, need);
 }
 
 /* Returns true if the next loss could set the task aside: then it must run alone. */
@@ -248,26 +297,25 @@ static bool suspect(const struct queue *q, const struct item *x)
 }
 
 /* Finds the line that this worker is served from, and the task before the one it gets there. */
-static struct line *line_choose(struct queue *q, const struct offer *o, uint32_t *ret_before)
+static struct line *line_choose(struct queue *q, bool alone, const struct offer *o, uint32_t *ret_before)
 {
-	struct line *best = NULL;
-	uint32_t before = 0;
+	struct line *lines = q->line + (alone ? q->bag->needs.n : 0);
+	struct choice c = {.q = q, .offer = o, .lines = lines};
+	struct needroom room = free_room(o);
+	uint64_t kept;
+	uint32_t need;
+	bool found = false;
 
-	for (size_t i = 0; i < q->bag->needs.n; i++) {
-		struct line *l = &q->line[i];
-		bool fit = l->head && fits(&q->bag->needs.v[i], o->cpus, o->gpus, o);
-		if (l->head && l->kept == o->worker) { /* this line or nothing */
-			if (!fit)
-				return 0;
-			if (!line_find(q, l, o, &before))
-				continue;
-			*ret_before = before;
-			return l;
-		}
-		if (fit && (!best || l->head < best->head) && line_find(q, l, o, &before))
-			best = l, *ret_before = before;
+	if (!alone && map_get(&q->kept, (uint64_t)o->worker, &kept)) {
+		need = (uint32_t)kept; /* this line or nothing */
+		if (!need_fits(&q->bag->needs.v[need], &room))
+			return NULL;
+		found = line_serves(&c, need);
 	}
-	return best;
+	if (!found && !needtree_find(q->tree[alone], &room, 0, line_serves, &c, &need))
+		return NULL;
+	*ret_before = c.before;
+	return &lines[need];
 }
 
 static uint32_t take(struct queue *q, struct line *l, uint32_t before)
@@ -287,7 +335,7 @@ uint32_t queue_take(struct queue *q, const struct offer *o)
 
 	if (!q->begun)
 		begin(q);
-	while ((best = line_choose(q, o, &before)) != NULL) {
+	while ((best = line_choose(q, false, o, &before)) != NULL) {
 		uint32_t task = before ? q->item[before].next : best->head;
 		if (suspect(q, &q->item[task])) { /* it was blamed while it waited */
 			line_remove(q, best, before);
@@ -298,7 +346,7 @@ uint32_t queue_take(struct queue *q, const struct offer *o)
 		if (q->bag->needs.n > 1)
 			pass_over(q, o, best->head);
 		best->passed = 0;
-		best->kept = -1;
+		keep_end(q, best);
 		return take(q, best, before);
 	}
 	return 0;
@@ -306,25 +354,23 @@ uint32_t queue_take(struct queue *q, const struct offer *o)
 
 uint32_t queue_take_alone(struct queue *q, const struct offer *o)
 {
+	struct line *l;
 	uint32_t before;
 
 	if (!q->begun)
 		begin(q);
-	for (size_t i = 0; i < q->bag->needs.n; i++) {
-		struct line *l = &q->line[q->bag->needs.n + i];
-		if (l->head && fits(&q->bag->needs.v[i], o->cpus, o->gpus, o) && line_find(q, l, o, &before))
-			return take(q, l, before);
-	}
-	return 0;
+	l = line_choose(q, true, o, &before);
+	return l ? take(q, l, before) : 0;
 }
 
 bool queue_copy(struct queue *q, uint32_t task, const struct offer *o)
 {
 	struct item *x = item_of(q, task);
 	const struct bag_need *need = &q->bag->needs.v[q->bag->tasks.v[task - 1].need];
+	struct needroom room = free_room(o);
 
 	if (x->state != TASK_FLYING || x->alone || x->copies >= q->rules.replicas || x->copies == UINT8_MAX ||
-	    !fits(need, o->cpus, o->gpus, o) || has_voted(q, task, o) || !has_time(q, task, o))
+	    !need_fits(need, &room) || has_voted(q, task, o) || !has_time(q, task, o))
 		return false;
 	x->copies++;
 	q->counts.copies++;
@@ -473,9 +519,10 @@ enum verdict queue_cut(struct queue *q, uint32_t task, int64_t stay, int64_t lon
 
 void queue_gone(struct queue *q, int worker)
 {
-	for (size_t i = 0; i < q->bag->needs.n; i++)
-		if (q->line[i].kept == worker)
-			q->line[i].kept = -1;
+	uint64_t need;
+
+	if (map_get(&q->kept, (uint64_t)worker, &need))
+		keep_end(q, &q->line[need]);
 }
 
 struct queue_counts queue_counts(const struct queue *q)
@@ -522,6 +569,11 @@ uint32_t queue_refuse(struct queue *q, uint32_t need)
 	return task;
 }
 
+uint64_t queue_steps(const struct queue *q)
+{
+	return needtree_steps(q->tree[0]) + needtree_steps(q->tree[1]);
+}
+
 void queue_check(const struct queue *q)
 {
 	uint32_t n[4] = {0}, lined = 0, all = 0;
@@ -542,7 +594,10 @@ void queue_check(const struct queue *q)
 			assert(line_of(q, task) == &q->line[i]);
 			assert(q->item[task].state == TASK_WAITING && ++lined <= n[0]);
 		}
+		uint64_t need;
 		assert(last == q->line[i].tail);
+		assert(q->line[i].kept < 0 ||
+		       (q->line[i].head && map_get(&q->kept, (uint64_t)q->line[i].kept, &need) && need == i));
 		all += q->line[i].n;
 	}
 	assert(!q->begun || (lined == n[0] && all == n[0]));

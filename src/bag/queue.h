@@ -3,8 +3,9 @@
  *
  * A task waits, is in flight in one or more copies, and is finished once: done, or set aside. Tasks
  * with the same needs wait in one line, first come, first served; among the lines, the task with
- * the lowest number that fits comes first. If a task fits a worker but not what is free there now,
- * after a while that worker gets no smaller tasks, so the task is not passed over for ever.
+ * the lowest number that fits comes first. If the first task that fits a worker does not fit what
+ * is free there now, after a while that worker gets no smaller tasks, so the task is not passed over
+ * for ever.
  *
  * A worker that dies takes all of its tasks with it, and one of them may be the cause. So a task
  * that was lost with two workers runs alone from then on, after the others: only a loss while it
@@ -105,6 +106,7 @@ int queue_copies(const struct queue *q, uint32_t task);
 /* Sets a waiting task with that need aside, because no worker can run it, and returns it; 0: none
  * waits. */
 uint32_t queue_refuse(struct queue *q, uint32_t need);
-void queue_check(const struct queue *q); /* asserts the invariants; for tests */
+uint64_t queue_steps(const struct queue *q); /* what searches have looked at so far; for tests */
+void queue_check(const struct queue *q);     /* asserts the invariants; for tests */
 
 #endif

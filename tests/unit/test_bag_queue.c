@@ -274,6 +274,45 @@ static void blame(void **state)
 	done(q);
 }
 
+/* Among as many needs as tasks, each worker gets the lowest task that fits, and far fewer needs are
+ * looked at than there are, also where nothing fits. */
+static void many_needs(void **state)
+{
+	enum { TASKS = 4096 };
+	struct strbuf text = {0};
+	struct rng r;
+	uint32_t left = TASKS;
+
+	(void)state;
+	rng_seed(&r, 1);
+	for (int i = 0; i < TASKS; i++)
+		strbuf_printf(&text, "#bag cpus=%d gpus=%d mem=%dkb time=%d in=f%d\ntrue\n", (int)rng_range(&r, 1, 64),
+			      (int)rng_below(&r, 3), (int)rng_range(&r, 1, 4096), (int)rng_range(&r, 1, 4096), i);
+	struct queue *q = made(text.text, plain);
+	assert_int_equal(bag.needs.n, TASKS + 1); /* and the default */
+	for (int i = 0; i < TASKS; i++) {
+		bool all = i >= TASKS / 2;
+		struct offer o = room(i, all ? 64 : rng_range(&r, 1, 64), 64);
+		uint32_t lowest = 0;
+		o.gpus = all ? 2 : (int)rng_below(&r, 3);
+		o.memory = all ? -1 : rng_range(&r, 1, 4096);
+		o.seconds = all ? -1 : rng_range(&r, 1, 4096);
+		for (uint32_t task = 1; task <= TASKS && !lowest; task++) {
+			const struct bag_need *need = &bag.needs.v[bag.tasks.v[task - 1].need];
+			if (queue_state(q, task) == TASK_WAITING && need->cpus <= o.cpus && need->gpus <= o.gpus &&
+			    (all || (need->memory <= o.memory && need->seconds <= o.seconds)))
+				lowest = task;
+		}
+		assert_int_equal(queue_take(q, &o), lowest);
+		left -= lowest > 0;
+	}
+	assert_int_equal(queue_counts(q).waiting, left);
+	print_message("# %llu steps for %d tasks with as many needs\n", (unsigned long long)queue_steps(q), TASKS);
+	assert_true(queue_steps(q) < TASKS * UINT64_C(200));
+	strbuf_fini(&text);
+	done(q);
+}
+
 /* Whatever happens in whatever order, every task ends, and is counted once. */
 static void random_lives(void **state)
 {
@@ -338,7 +377,7 @@ int main(void)
 		cmocka_unit_test(retries),   cmocka_unit_test(restored),     cmocka_unit_test(copies),
 		cmocka_unit_test(agreement), cmocka_unit_test(disagreement), cmocka_unit_test(large),
 		cmocka_unit_test(time_left), cmocka_unit_test(cut_off),	     cmocka_unit_test(random_lives),
-		cmocka_unit_test(poison),    cmocka_unit_test(blame),
+		cmocka_unit_test(poison),    cmocka_unit_test(blame),	     cmocka_unit_test(many_needs),
 	};
 	return cmocka_run_group_tests_name("bag_queue", tests, NULL, NULL);
 }
