@@ -34,6 +34,7 @@ struct parted {
 	pid_t pid;
 	uid_t uid;
 	struct watch *end; /* watches the pidfd */
+	char *title;	   /* NULL: forked before this program executed itself again */
 };
 
 struct apart {
@@ -120,6 +121,7 @@ static void parted_drop(struct parted *p)
 	if (p->next)
 		p->next->prev = p->prev;
 	p->a->n--;
+	free(p->title);
 	free(p);
 }
 
@@ -131,7 +133,7 @@ static void on_end(void *context, int events)
 	parted_drop(p);
 }
 
-static int parted_add(struct apart *a, uid_t uid, pid_t pid)
+static int parted_add(struct apart *a, uid_t uid, pid_t pid, const char *title)
 {
 	int fd = pidfd_open(pid, 0);
 	struct parted *p;
@@ -139,7 +141,8 @@ static int parted_add(struct apart *a, uid_t uid, pid_t pid)
 	if (fd < 0)
 		return -errno;
 	p = mem_zalloc(sizeof *p);
-	*p = (struct parted){.a = a, .next = a->first, .uid = uid, .pid = pid};
+	*p = (struct parted){
+		.a = a, .next = a->first, .uid = uid, .pid = pid, .title = title ? mem_strdup(title) : NULL};
 	p->end = watch_open(a->loop, fd, on_end, p);
 	watch_for(p->end, UV_READABLE);
 	if (a->first)
@@ -163,7 +166,7 @@ int apart_fork(struct apart *a, uid_t uid, int keep, const char *title, struct e
 	rc = pid < 0 ? -errno : 0;
 	if (spare >= 0)
 		close(spare);
-	if (rc == 0 && (rc = parted_add(a, uid, pid)) < 0) {
+	if (rc == 0 && (rc = parted_add(a, uid, pid, title)) < 0) {
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
@@ -218,12 +221,16 @@ static bool is_ours(int dir, const char *pid)
 	       is_named((pid_t)atoi(pid));
 }
 
-void apart_kill(bool (*is_one)(void *context, const char *title), void *context)
+void apart_kill(const struct apart *a, bool (*is_one)(void *context, const char *title), void *context)
 {
 	DIR *all = opendir("/proc");
 	struct dirent *d;
 	char text[8192];
 
+	/* one that was just forked has not set its title yet */
+	for (const struct parted *p = a->first; p; p = p->next)
+		if (p->title && is_one(context, p->title))
+			kill(p->pid, SIGKILL);
 	while (all && (d = readdir(all))) {
 		if (!is_ours(dirfd(all), d->d_name))
 			continue;
@@ -246,7 +253,7 @@ static void parted_find(struct apart *a)
 
 	while (f && fscanf(f, "%d", &pid) == 1)
 		if (is_named(pid))
-			parted_add(a, (uid_t)-1, pid);
+			parted_add(a, (uid_t)-1, pid, NULL);
 	if (f)
 		fclose(f);
 }

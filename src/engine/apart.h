@@ -25,7 +25,7 @@ int apart_count_of(const struct apart *a, uid_t uid);
 
 /* Ends those whose title `is_one` accepts, including processes of an earlier agent, which are not
  * our children any more, and of other agents on this machine. */
-void apart_kill(bool (*is_one)(void *context, const char *title), void *context);
+void apart_kill(const struct apart *a, bool (*is_one)(void *context, const char *title), void *context);
 
 /* Call it once, at the beginning of main(): ps finds titles in the memory of the command line. */
 void apart_titles(char **argv);

@@ -523,7 +523,7 @@ void tasks_revoke(struct tasks *t, const struct revoked *r)
 			caller_refuse(c, "that host was removed from the cluster");
 	}
 	if (t->apart)
-		apart_kill(title_is_revoked, &q);
+		apart_kill(t->apart, title_is_revoked, &q);
 }
 
 void tasks_stop(struct tasks *t)
