@@ -76,7 +76,8 @@ static json_t *keep_tell(struct keep *o, json_t *body, struct err *err)
 
 /* The agent's home on its node. It contains a file that stays locked while this shell or the agent
  * lives: once both were killed, a process beside them removes the home, or if that was killed as
- * well, the next agent of the same user there (as in bag/workdir.h). */
+ * well, the next agent of the same user there (as in bag/workdir.h). The lock is held before it can
+ * be found: agents that start at the same time leave each other alone. */
 static const char home_script[] =
 	"umask 077; tmp=${TMPDIR:-/tmp}\n"
 	"if command -v flock > /dev/null; then for old in \"$tmp\"/shunt-agent-??????; do\n"
@@ -84,7 +85,7 @@ static const char home_script[] =
 	"done; fi\n"
 	"home=$(mktemp -d \"$tmp/shunt-agent-XXXXXX\") || exit 1\n"
 	"if command -v flock > /dev/null; then\n"
-	"exec 9> \"$home/lock\" && flock -n 9 && [ -e \"$home/lock\" ] || exit 1\n"
+	"exec 9> \"$home/lock.new\" && flock 9 && mv \"$home/lock.new\" \"$home/lock\" || exit 1\n"
 	"(setsid sh -c 'flock \"$1/lock\" rm -rf \"$1\"' sh \"$home\" 9>&- < /dev/null > /dev/null 2>&1 &)\n"
 	"fi\n";
 
