@@ -449,10 +449,25 @@ static bool is_promised(const struct inquiry *q, uint32_t job)
 	return cluster_job(q->s->c, job)->state == STATE_ALLOCATED && job != q->ask->job;
 }
 
+/* Collects the reservations of a plan that are not in the job's way. */
+static void fences_stay(const struct inquiry *q, const struct plan *p, node_fence_vec *ret)
+{
+	for (uint32_t n = 0; n < p->nnodes; n++)
+		for (size_t i = 0; p->node[n].fences && i < p->node[n].fences->n; i++)
+			if (!is_released(q, &p->node[n].fences->v[i]))
+				vec_push(ret, (struct node_fence){.node = n, .fence = p->node[n].fences->v[i]});
+	for (size_t i = 0; i < p->kept.n; i++)
+		if (!is_released(q, &p->kept.v[i].fence))
+			vec_push(ret, (struct node_fence){.node = p->kept.v[i].amount,
+							  .keep = p->kept.v[i].count,
+							  .fence = p->kept.v[i].fence});
+}
+
 /* Finds the promised places that are in the way even on otherwise empty nodes. */
 static void promised_ask(struct inquiry *q)
 {
 	struct plan *p, *real = q->s->p;
+	node_fence_vec fences = {0};
 	claim_vec claims = {0};
 	job_vec in = {0};
 
@@ -466,6 +481,13 @@ static void promised_ask(struct inquiry *q)
 			const struct booking *b = &real->node[n].bookings->v[i];
 			plan_book(p, n, b->owner, b->start, b->end);
 		}
+	if (!q->unfenced)
+		fences_stay(q, real, &fences);
+	for (size_t i = 0; i < fences.n; i++)
+		if (fences.v[i].keep)
+			plan_keep(p, fences.v[i].node, fences.v[i].keep, &fences.v[i].fence);
+		else
+			plan_fence(p, fences.v[i].node, &fences.v[i].fence);
 	for (size_t i = 0; i < claims.n; i++)
 		if (is_promised(q, claims.v[i].job)) {
 			plan_adopt(p, real, claims.v[i].job);
@@ -491,6 +513,7 @@ static void promised_ask(struct inquiry *q)
 	}
 	vec_free(&in);
 	vec_free(&claims);
+	vec_free(&fences);
 	plan_destroy(p);
 }
 
@@ -563,17 +586,10 @@ static void fences_release(const struct inquiry *q, struct sched *s)
 {
 	node_fence_vec stay = {0};
 
-	for (uint32_t n = 0; n < s->p->nnodes && q->fences.n; n++)
-		for (size_t i = 0; s->p->node[n].fences && i < s->p->node[n].fences->n; i++)
-			if (!is_released(q, &s->p->node[n].fences->v[i]))
-				vec_push(&stay, (struct node_fence){.node = n, .fence = s->p->node[n].fences->v[i]});
-	for (size_t i = 0; i < s->p->kept.n && q->fences.n; i++)
-		if (!is_released(q, &s->p->kept.v[i].fence))
-			vec_push(&stay, (struct node_fence){.node = s->p->kept.v[i].amount,
-							    .keep = s->p->kept.v[i].count,
-							    .fence = s->p->kept.v[i].fence});
-	if (q->fences.n)
+	if (q->fences.n) {
+		fences_stay(q, s->p, &stay);
 		sched_fences(s, stay.v, stay.n, s->now);
+	}
 	vec_free(&stay);
 }
 
@@ -598,6 +614,8 @@ static bool starts(struct inquiry *q)
 		sched_node(s, q->reopen.v[i], true, s->now);
 		sched_drain(s, q->reopen.v[i], false, s->now);
 	}
+	if (q->kept.n || q->unfenced)
+		places_ease(s); /* as when bookings and reservations end: others are placed again */
 	for (size_t i = 0; i < q->kept.n; i++)
 		plan_unbook(s->p, q->kept.v[i].node, q->kept.v[i].booking.owner);
 	if (q->unfenced) {
@@ -619,8 +637,11 @@ static bool starts(struct inquiry *q)
 		else
 			sched_finish(s, q->holders.v[i], s->now, NULL);
 	sched_refresh(s);
-	for (int i = 0; i < CYCLES_MOST && !done; i++)
+	/* a start leads to another cycle, as in the server */
+	for (size_t i = 0, before = 0; i < CYCLES_MOST && (!done || sched_waiting(s) < before); i++) {
+		before = sched_waiting(s);
 		done = sched_cycle(s, s->now);
+	}
 	done = !job_waits(cluster_job(s->c, id)) && cluster_job(s->c, id)->state != STATE_HELD;
 	forecast_destroy(f);
 	return done;
@@ -759,9 +780,8 @@ static void plan_ask(struct inquiry *q)
 	s->plain.on = &on;
 	if (q->unavoided)
 		job->allowed = q->ask->allowed;
-	job->bound = 0;
-	promised_ask(q);
 	job->bound = q->unfenced ? 0 : bound;
+	promised_ask(q);
 	keys_lend(q, job);
 	edges = q->unfenced ? plan_lift_fences(s->p) : s->p->edges.n;
 	running_ask(q);
