@@ -68,7 +68,8 @@ struct needtree *needtree_create(const struct bag *bag)
 	t->need = mem_alloc(t->leaves * sizeof *t->need);
 	t->leaf = mem_alloc(t->leaves * sizeof *t->leaf);
 	for (size_t i = 0; i < 2 * t->leaves; i++)
-		t->branch[i] = (struct branch){.least = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX}, .first = UINT32_MAX};
+		t->branch[i] =
+			(struct branch){.least = {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX}, .first = UINT32_MAX};
 	for (size_t i = 0; i < t->leaves; i++)
 		t->need[i] = (uint32_t)i;
 	leaves_order(t, t->need, bag->needs.n, t->leaves, 0);

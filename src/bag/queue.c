@@ -16,7 +16,7 @@ enum {
 	PASSED_MOST = 16,
 	LOOK = 64,	 /* maximum tasks of a line examined for one that the worker may take */
 	LOOK_ALL = 1024, /* maximum tasks of all lines examined for it */
-	ALONE = 2, /* losses after which a task runs alone */
+	ALONE = 2,	 /* losses after which a task runs alone */
 };
 
 /* 8 bytes; with struct bag_task, 24 for each task. */
@@ -43,8 +43,8 @@ struct vote {
 struct queue {
 	const struct bag *bag;
 	struct queue_rules rules;
-	struct item *item; /* by task, from 1 */
-	struct line *line; /* by need; then, by need, tasks that run alone */
+	struct item *item;	  /* by task, from 1 */
+	struct line *line;	  /* by need; then, by need, tasks that run alone */
 	struct needtree *tree[2]; /* lines that are not empty; then those of tasks that run alone */
 	struct queue_counts counts;
 	bool begun;

@@ -91,6 +91,9 @@ struct peer request_peer(const struct http_request *r);
 const char *request_remote(const struct http_request *r);
 bool request_page(const struct http_request *r);     /* true if it came through the page's own port */
 struct arena *request_arena(struct http_request *r); /* lives as long as the request */
+/* Keeps something with the request; `leave` is called when the request ends. */
+void request_attach(struct http_request *r, void *what, void (*leave)(void *what));
+void *request_attached(const struct http_request *r); /* NULL: nothing */
 /* Passes a request without an answer to the handler again. */
 void request_again(struct http_request *r);
 

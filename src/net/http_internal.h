@@ -86,6 +86,8 @@ struct http_request {
 	size_t sent;
 	struct upgrade *upgrade;   /* set if the answer leaves HTTP */
 	const struct inner *inner; /* set if it did not come from a connection */
+	void *attached;		   /* what the handler keeps with it; NULL: nothing */
+	void (*leave)(void *attached);
 };
 
 struct http {
@@ -161,6 +163,8 @@ void streams_left(struct http *h); /* ends streams whose clients hung up */
  * request.c calls, end requests. */
 static inline void request_free(struct http_request *r)
 {
+	if (r->attached)
+		r->leave(r->attached);
 	url_fini(&r->url);
 	strbuf_fini(&r->body);
 	strbuf_fini(&r->out);

@@ -99,6 +99,18 @@ struct arena *request_arena(struct http_request *r)
 	return r->arena;
 }
 
+void request_attach(struct http_request *r, void *what, void (*leave)(void *what))
+{
+	assert(!r->attached);
+	r->attached = what;
+	r->leave = leave;
+}
+
+void *request_attached(const struct http_request *r)
+{
+	return r->attached;
+}
+
 void http_header(struct http_request *r, const char *name, const char *value)
 {
 	vec_push(&r->headers, (struct header){arena_strndup(r->arena, name, strlen(name)),

@@ -92,9 +92,9 @@ static bool exceeds_limit(const json_t *reasons)
 	const json_t *r;
 	size_t i;
 
-	json_array_foreach(reasons, i, r) if (is_code(r, "limit") &&
-					      strstr(json_string_value(json_object_get(r, "change")), "itself"))
-		return true;
+	json_array_foreach(reasons, i,
+			   r) if (is_code(r, "limit") &&
+				  strstr(json_string_value(json_object_get(r, "change")), "itself")) return true;
 	return false;
 }
 

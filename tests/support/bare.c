@@ -33,6 +33,7 @@
 #include "net/protocol.h"
 #include "rules/attr.h"
 #include "server/api/frame/api.h"
+#include "server/api/frame/audience.h"
 #include "server/api/stream/events.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -70,6 +71,8 @@ struct http_request {
 	int answers;
 	struct bare_answer *answer;
 	struct arena *arena;
+	void *attached;
+	void (*leave)(void *what);
 };
 
 const char *request_method(const struct http_request *r)
@@ -101,7 +104,8 @@ const char *request_header(const struct http_request *r, const char *name)
 }
 const char *request_body(const struct http_request *r, size_t *ret_n)
 {
-	*ret_n = r->n;
+	if (ret_n)
+		*ret_n = r->n;
 	return r->body;
 }
 struct peer request_peer(const struct http_request *r)
@@ -135,6 +139,15 @@ bool request_page(const struct http_request *r)
 struct arena *request_arena(struct http_request *r)
 {
 	return r->arena;
+}
+void request_attach(struct http_request *r, void *what, void (*leave)(void *what))
+{
+	r->attached = what;
+	r->leave = leave;
+}
+void *request_attached(const struct http_request *r)
+{
+	return r->attached;
 }
 static void answer(struct http_request *r, int status, const char *text, size_t n)
 {
@@ -763,10 +776,27 @@ static struct http_request *request_make(struct server *s, uid_t uid, const char
 	return r;
 }
 
+void bare_settle(struct server *s)
+{
+	while (s->audience->readings.n) /* large bodies */
+		uv_run(s->loop, UV_RUN_ONCE);
+}
+
 static void request_begin(struct server *s, struct http_request *r)
 {
 	api_receive(s, r);
 	users_settle(s);
+	bare_settle(s);
+}
+
+struct http_request *bare_receive(struct server *s, uid_t uid, const char *method, const char *path, const char *body,
+				  struct bare_answer *ret)
+{
+	struct http_request *r = request_make(s, uid, method, path, NULL, body, ret);
+
+	api_receive(s, r);
+	users_settle(s);
+	return r;
 }
 
 struct http_request *bare_begin(struct server *s, uid_t uid, const char *method, const char *path, const char *key,
@@ -786,6 +816,8 @@ bool bare_answered(const struct http_request *r)
 
 void bare_end(struct http_request *r)
 {
+	if (r->attached)
+		r->leave(r->attached);
 	arena_destroy(r->arena);
 }
 

@@ -53,6 +53,10 @@ int bare_left(struct server *s, uid_t uid, const struct inner *x, struct bare_an
 struct http_request;
 struct http_request *bare_begin(struct server *s, uid_t uid, const char *method, const char *path, const char *key,
 				const char *body, struct bare_answer *ret);
+/* Receives a request; bare_settle() lets large bodies be read beside the loop. */
+struct http_request *bare_receive(struct server *s, uid_t uid, const char *method, const char *path, const char *body,
+				  struct bare_answer *ret);
+void bare_settle(struct server *s);
 bool bare_answered(const struct http_request *r);
 void bare_end(struct http_request *r); /* after it is answered or its server is gone */
 

@@ -15,7 +15,9 @@
 #include "base/strbuf.h"
 #include "core/cluster.h"
 #include "rules/gate.h"
+#include "server/api/frame/audience.h"
 #include "server/job/jobs.h"
+#include "server/loop.h"
 #include "server/server.h"
 #include "support/bare.h"
 #include "support/site.h"
@@ -375,6 +377,50 @@ static void large_bodies_are_bounded(void **state)
 	strbuf_fini(&bulk);
 }
 
+/* Writes a job whose script has this many escaped quotes. */
+static void job_write(struct strbuf *out, size_t quotes)
+{
+	strbuf_puts(out, "{\"hold\":\"u\",\"script\":\"");
+	for (size_t i = 0; i < quotes; i++)
+		strbuf_puts(out, "\\\"");
+	strbuf_puts(out, "\"}");
+}
+
+/* A large job by itself is read beside the loop, with the same answers; in a list, where each job is
+ * read in one step, it is refused. */
+static void large_texts_do_not_hold_the_loop(void **state)
+{
+	struct site *f = *state;
+	struct strbuf body = {0};
+	struct bare_answer answer = {0};
+	struct http_request *r;
+
+	job_write(&body, 300000);
+	r = bare_receive(f->s, USER, "POST", "/v1/jobs", body.text, &answer);
+	assert_false(bare_answered(r));
+	assert_int_equal(f->s->audience->readings.n, 1);
+	bare_settle(f->s);
+	for (int i = 0; i < 100 && !bare_answered(r); i++)
+		server_turn(f->s);
+	assert_int_equal(answer.status, 201);
+	bare_end(r);
+	strbuf_fini(&answer.body);
+
+	body.text[body.n - 1] = ']';
+	assert_int_equal(site_ask(f, USER, "POST", "/v1/jobs", body.text), 400);
+	says(f, "the body is not JSON");
+
+	strbuf_clear(&body);
+	strbuf_puts(&body, "{\"jobs\":[");
+	job_write(&body, 500000);
+	strbuf_puts(&body, ",");
+	job_write(&body, 600000);
+	strbuf_puts(&body, "]}");
+	assert_int_not_equal(site_ask(f, USER, "POST", "/v1/jobs", body.text), 201);
+	says(f, "jobs[1] has more than 1048576 bytes: submit it by itself");
+	strbuf_fini(&body);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +433,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(huge_requests_are_freed, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(long_lists_are_bounded, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(large_bodies_are_bounded, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(large_texts_do_not_hold_the_loop, setup, site_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

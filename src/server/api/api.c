@@ -8,10 +8,12 @@
 #include "net/http.h"
 #include "rules/role.h"
 #include "server/api/frame/api.h"
+#include "server/api/frame/beside.h"
 #include "server/api/frame/call.h"
 #include "server/api/frame/query.h"
 #include "server/api/frame/request.h"
 #include "server/api/frame/route.h"
+#include "server/api/jobs/joblist.h"
 #include "server/api/jobs/submitted.h"
 #include "server/api/page/page.h"
 #include "server/base/clock.h"
@@ -158,6 +160,15 @@ static bool body_admit(struct call *c)
 	return false;
 }
 
+/* Returns true for a list of jobs, which is read job by job. */
+static bool read_by_job(const struct call *c)
+{
+	size_t n, at;
+	const char *text = request_body(c->r, &n);
+
+	return c->route->handle == api_submit && joblist_begins(text, n, &at);
+}
+
 static void api_handle(struct server *s, struct http_request *r)
 {
 	struct call c = {.r = r};
@@ -181,7 +192,7 @@ static void api_handle(struct server *s, struct http_request *r)
 		api_refuse(r, &err);
 		return;
 	}
-	if (!body_admit(&c))
+	if ((c.route->body && !read_by_job(&c) && beside_awaits(s, r)) || !body_admit(&c))
 		return;
 	c.route->handle(s, &c);
 	json_decref(c.body);

@@ -23,14 +23,15 @@ struct audience {
 	VEC(struct waiter *) waiters;		  /* output.c */
 	VEC(struct usage_reader *) usage_readers; /* api_job_usage.c */
 	uint64_t waiter_ids;
-	struct files *files;	    /* files.c */
-	int uploads;		    /* uploads in progress */
-	int asking;		    /* api_clusters.c: processes that query other clusters */
-	struct offline *offline;    /* offline.c */
-	struct spool *spool;	    /* spool.c */
-	struct views *views;	    /* view.c */
-	struct journal *journal;    /* journal.c */
-	struct terminal *terminals; /* terminal.c */
+	struct files *files;		/* files.c */
+	int uploads;			/* uploads in progress */
+	VEC(struct reading *) readings; /* beside.c: bodies to be read; the first is under way */
+	int asking;			/* api_clusters.c: processes that query other clusters */
+	struct offline *offline;	/* offline.c */
+	struct spool *spool;		/* spool.c */
+	struct views *views;		/* view.c */
+	struct journal *journal;	/* journal.c */
+	struct terminal *terminals;	/* terminal.c */
 	struct terminals *terminal_socket;
 	uint64_t terminal_numbers;
 };

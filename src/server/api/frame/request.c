@@ -15,6 +15,7 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "net/http.h"
+#include "server/api/frame/beside.h"
 #include "server/api/frame/call.h"
 #include "server/api/frame/route.h"
 #include "server/base/post.h"
@@ -49,8 +50,9 @@ json_t *api_body(struct http_request *r, struct err *err)
 {
 	size_t n;
 	const char *text = request_body(r, &n);
+	json_t *body;
 
-	return api_json(text, n, err);
+	return beside_body(r, &body, err) ? body : api_json(text, n, err);
 }
 
 void api_answer(struct http_request *r, int status, json_t *o)

@@ -454,6 +454,12 @@ static bool same_is_read(const struct server *s, const struct submit_work *w)
 	       s->slices->submitting->who.uid == w->who.uid && strcmp(s->slices->submitting->key, w->key) == 0;
 }
 
+/* The jobs are the request's body, which may have been read already, or what was made of it. */
+static json_t *body_read_whole(const struct submit_work *w, struct err *err)
+{
+	return w->text == request_body(w->r, NULL) ? api_body(w->r, err) : api_json(w->text, w->ntext, err);
+}
+
 /* Handles a submission at once. Returns true if it continues as a work. */
 static bool submit_now(struct server *s, struct submit_work *w)
 {
@@ -463,7 +469,7 @@ static bool submit_now(struct server *s, struct submit_work *w)
 	size_t i;
 	int rc = 0;
 
-	w->body = api_json(w->text, w->ntext, &err);
+	w->body = body_read_whole(w, &err);
 	list = json_object_get(w->body, "jobs");
 	w->bulk = json_is_array(list);
 	if (!w->body) {
@@ -539,7 +545,7 @@ static bool hook_step(struct server *s, struct submit_work *w)
 		return submit_begin(s, w);
 	hooked_mails(s, last);
 	/* needed for the record of the refused job */
-	w->body = request_number(w->r) ? api_json(w->text, w->ntext, &err) : NULL;
+	w->body = request_number(w->r) ? body_read_whole(w, &err) : NULL;
 	int rc = err_code(&err, CODE_REFUSED, "%s", last->message);
 	if (w->hook->answers.n > 1)
 		err_prefix(&err, rc, "jobs[%zu]", w->hook->answers.n - 1);

@@ -11,7 +11,9 @@
 #include "base/jsonread.h"
 #include "base/strbuf.h"
 
-#define VALUES_MAX 20000 /* values in a job, at most, since each job is read in one step */
+/* values and bytes of a job in a list, at most, since each is read in one step */
+#define VALUES_MAX 20000
+#define JOB_MOST (1u << 20)
 
 static void blanks_skip(const char *text, size_t n, size_t *at)
 {
@@ -47,6 +49,8 @@ static int rest_check(const char *text, size_t n, size_t at, size_t jobs, struct
 
 	if (!skip(text, n, &at, "]"))
 		return err_set(err, -EINVAL, "the body is not JSON: ',' or ']' expected after jobs[%zu]", jobs - 1);
+	if (n - at > JOB_MOST)
+		return err_set(err, -EINVAL, "after the list of jobs there are more than %u bytes", JOB_MOST);
 	strbuf_puts(&rest, "{");
 	if (!skip(text, n, &at, ",") && !skip(text, n, &(size_t){at}, "}"))
 		strbuf_puts(&rest, ","); /* forces a syntax error */
@@ -70,21 +74,23 @@ json_t *joblist_next(const char *text, size_t n, size_t *at, size_t jobs, struct
 {
 	const size_t flags = JSON_ALLOW_NUL | JSON_DISABLE_EOF_CHECK, left = n - *at;
 	/* a text has no more values than bytes; most jobs end within these */
-	const size_t near = left < VALUES_MAX ? left : VALUES_MAX;
+	const size_t near = left < VALUES_MAX ? left : VALUES_MAX, most = left < JOB_MOST ? left : JOB_MOST;
 	json_error_t error;
 	json_t *job = json_read(text + *at, near, flags, &error);
 
 	if (!job && near < left) {
-		if (!json_is_within(text + *at, left, VALUES_MAX)) {
+		if (!json_is_within(text + *at, most, VALUES_MAX)) {
 			err_set(err, -EINVAL,
 				"jobs[%zu] has more than %d values, or an object with more than %d members", jobs,
 				VALUES_MAX, JSON_MEMBERS_MOST);
 			return NULL;
 		}
-		job = json_read(text + *at, left, flags, &error);
+		job = json_read(text + *at, most, flags, &error);
 	}
 	if (job)
 		*at += (size_t)error.position;
+	else if (most < left && json_error_code(&error) == json_error_premature_end_of_input)
+		err_set(err, -E2BIG, "jobs[%zu] has more than %u bytes: submit it by itself", jobs, JOB_MOST);
 	else
 		err_set(err, -EINVAL, "the body is not JSON: jobs[%zu]: %s", jobs, error.text);
 	return job;
