@@ -356,7 +356,8 @@ static void test_shared_directory(void **state)
 {
 	struct nest *n = *state;
 	char *nodes = directory_make(n, arena_printf(n->a, "%s/nodes", n->dir), geteuid());
-	const char *shared = arena_printf(n->a, "%s/x5f.1", nodes), *gpus = arena_printf(n->a, "%s/1[3].hostgpu", shared);
+	const char *shared = arena_printf(n->a, "%s/x5f.1", nodes),
+		   *gpus = arena_printf(n->a, "%s/1[3].hostgpu", shared);
 	struct order one = nest_order(n, "1-2-x5f.1", "echo x >up1; while [ ! -e go ]; do sleep 0.01; done"),
 		     other = nest_order(n, "1-3-x5f.1", "echo x >up2; sleep 1000");
 	struct strbuf out = {0};

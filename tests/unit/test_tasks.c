@@ -724,7 +724,8 @@ static void test_killed(void **state)
 	agent_kill(&w->host[0], SIGKILL);
 	agent_kill(&w->host[1], SIGTERM);
 	assert_int_equal(children_with("cmdline", "shunt-agent: task " TAG " on n1"), 1);
-	assert_int_equal(children_with("cmdline", "shunt-agent: task " TAG " on n2"), 2); /* the caller's host, and its own */
+	assert_int_equal(children_with("cmdline", "shunt-agent: task " TAG " on n2"),
+			 2); /* the caller's host, and its own */
 	for (int i = 0; i < 2; i++)
 		agent_start(&w->host[i]);
 	client_open(w, 0, &late, false);
