@@ -10,7 +10,7 @@
 enum { MEASURES = 4 };
 
 struct branch {
-	int64_t least[MEASURES]; /* of each measure, over needs with a waiting task */
+	int64_t least[MEASURES]; /* minimum of each measure over needs with a waiting task */
 	uint32_t first;		 /* lowest waiting task; UINT32_MAX: none */
 };
 

@@ -4,8 +4,8 @@
  * A task waits, is in flight in one or more copies, and is finished once: done, or set aside. Tasks
  * with the same needs wait in one line, first come, first served; among the lines, the task with
  * the lowest number that fits comes first. If the first task that fits a worker does not fit what
- * is free there now, after a while that worker gets no smaller tasks, so the task is not passed over
- * for ever.
+ * is free there now, after a while that worker gets no smaller tasks, so the task is not passed
+ * over for ever.
  *
  * A worker that dies takes all of its tasks with it, and one of them may be the cause. So a task
  * that was lost with two workers runs alone from then on, after the others: only a loss while it

@@ -615,7 +615,7 @@ static bool starts(struct inquiry *q)
 		sched_drain(s, q->reopen.v[i], false, s->now);
 	}
 	if (q->kept.n || q->unfenced)
-		places_ease(s); /* as when bookings and reservations end: others are placed again */
+		places_ease(s); /* the end of a booking or reservation lets others be placed again */
 	for (size_t i = 0; i < q->kept.n; i++)
 		plan_unbook(s->p, q->kept.v[i].node, q->kept.v[i].booking.owner);
 	if (q->unfenced) {

@@ -386,8 +386,8 @@ static void job_write(struct strbuf *out, size_t quotes)
 	strbuf_puts(out, "\"}");
 }
 
-/* A large job by itself is read beside the loop, with the same answers; in a list, where each job is
- * read in one step, it is refused. */
+/* A large job by itself is read beside the loop, with the same answers; in a list, where each job
+ * is read in one step, it is refused. */
 static void large_texts_do_not_hold_the_loop(void **state)
 {
 	struct site *f = *state;
