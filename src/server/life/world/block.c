@@ -208,10 +208,16 @@ uint32_t block_foresee(struct server *s, struct forecast *f, const struct spec *
 	uint32_t first = forecast_copies(f, s->world->scratch, count, &party, most);
 	struct gate *g = forecast_gate(f, s->gate);
 	struct gate_terms t = terms_of(s, p);
+	struct gate_share share = {0};
+	enum depend_state state = DEPEND_WAITING;
 
 	t.block = (p->holds & BLOCK_HOLDS) | (standing(s, p) & BLOCK_QUEUE);
+	t.share = &share;
 	for (uint32_t id = first; id < first + count; id++) {
-		if (gate_enter(g, id, &t, s->clock->now, NULL) == DEPEND_IMPOSSIBLE)
+		enum depend_state now = gate_enter(g, id, &t, s->clock->now, NULL);
+		if (id == first && (state = now) != DEPEND_WAITING)
+			t.depend = NULL; /* judged once for all of them */
+		if (state == DEPEND_IMPOSSIBLE)
 			gate_block(g, id, BLOCK_MISFIT);
 		forecast_submit(f, id, s->clock->now, gate_blocks(g, id) != 0);
 	}
