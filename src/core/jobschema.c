@@ -122,6 +122,10 @@ const struct field job_members[] = {
 	{"rerunnable", .is = IS_BOOL, "may be started again after a failure of the machine", .otherwise = "true",
 	 .missing = true, .in = STORED | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED | AGAIN, HAS(rerunnable)},
 
+	{"retries", .is = IS_TEXT | IS_NULL,
+	 "how often it is run again by itself after it has failed, and perhaps after which exit codes (a signal is 128 and its number)",
+	 .most = 200, .example = "2:on=75,100-110", .in = IN_BODY | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED},
+
 	/* ---- cost ---- */
 	{"estimate", .is = IS_INT | IS_NULL, "seconds that it will run; with a deadline and a budget", .least = 1,
 	 .most = INSTANT_MOST, .in = AT_SUBMIT},

@@ -179,7 +179,7 @@ static void interactive_add(struct pbsattrs *a, const struct job_attr *row, cons
 
 /* Names that -W accepts: rows with BY_W, then those that jobspec_more.c reads. */
 const char pbsattr_more_names[] =
-	"attributes depend, label, stagein, stageout, umask, class, max_run_subjobs, x=QOS:NAME; of qsub also "
+	"attributes depend, label, retries, stagein, stageout, umask, class, max_run_subjobs, x=QOS:NAME; of qsub also "
 	"group_list, user_list, block=true, interactive=true, sandbox";
 
 const struct job_attr job_attrs[] = {
@@ -254,6 +254,7 @@ const struct job_attr job_attrs[] = {
 	{"array_state_count", NULL, "array_counts", AS_TEXT, PBS_BOTH, array_counts_add},
 	{"project", NULL, "project", AS_TEXT, PBS_BOTH, NULL},
 	{"label", NULL, "label", AS_TEXT, PBS_BOTH | BY_W, NULL},
+	{"retries", NULL, "retries", AS_TEXT, PBS_BOTH | BY_W, NULL},
 	{"estimated", "start_time", "expected_start", AS_INSTANT, PBS_BOTH, NULL},
 	{"estimated", "end_time", "expected_end", AS_INSTANT, PBS_BOTH, NULL},
 	{"estimated", "forecast_time", "expected_made", AS_INSTANT, PBS_BOTH, NULL},

@@ -12,6 +12,7 @@
 #include "base/jsonread.h"
 #include "base/members.h"
 #include "core/jobschema.h"
+#include "core/retries.h"
 #include "server/job/body.h"
 #include "server/job/jobs.h"
 #include "server/job/stage.h"
@@ -146,6 +147,13 @@ int body_check(const json_t *job, struct err *err)
 		rc = member_read_text(job, "stageout", JOB_TEXT_MOST, &value, err);
 	if (rc == 0)
 		rc = stage_check("stageout", value, err);
+	if (rc == 0)
+		rc = member_read_text(job, "retries", 200, &value, err);
+	if (rc == 0 && value) {
+		struct retries r;
+		rc = retries_parse(value, &r, err);
+		retries_fini(&r);
+	}
 	if (rc == 0)
 		rc = member_read_text(job, "shell", JOB_TEXT_MOST, &value, err);
 	if (rc == 0 && value && value[0] != '/')

@@ -291,6 +291,7 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 		exec_host_set(s, x, p->attempt);
 		break;
 	case EVENT_PREEMPT:
+		x->retried += p->retried;
 		if (p->spent_ms)
 			outcome_of(x)->spent_ms += p->spent_ms;
 		if (p->moves) {
@@ -500,6 +501,7 @@ static const struct field payload_rows[] = {
 	{"boot", .in = ON(EVENT_STARTED), HAS(boot)},
 	{"spent_ms", .in = ON(EVENT_PREEMPT), HAS(spent_ms)},
 	{"moves", .in = ON(EVENT_PREEMPT), HAS(moves)},
+	{"retried", .in = ON(EVENT_PREEMPT), HAS(retried)},
 	{"exit_status", .in = ON_END, HAS(exit_status)},
 	{"cause", .in = ON_END, HAS(cause)},
 	{"foreign", .in = ON_END | ON(EVENT_INTENT), HAS(foreign)},

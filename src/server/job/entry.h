@@ -115,6 +115,7 @@ struct entry {
 	uint8_t cause;		       /* enum end_cause */
 	struct job_failures *failures; /* NULL: none */
 	struct away *away;	       /* NULL: it never left this site */
+	uint8_t retried;	       /* number of times it was run again since it had failed */
 	bool suspended;
 	bool resumed; /* it was suspended and has been resumed */
 	bool limited; /* its walltime was changed while it ran */
@@ -143,6 +144,7 @@ struct payload {
 	 * Not stored */
 	int64_t free_ms;
 	bool moves;	  /* PREEMPT: it is to continue on other nodes */
+	bool retried;	  /* PREEMPT: it has failed, and is run again by itself */
 	int64_t began_us; /* STARTED: clock.boot_us */
 	uint64_t boot;	  /* STARTED: the boot of the machine from which began_us counts */
 	pid_t session;

@@ -23,6 +23,7 @@
 #include "base/vec.h"
 #include "core/cluster.h"
 #include "core/job.h"
+#include "core/retries.h"
 #include "engine/engine.h"
 #include "net/protocol.h"
 #include "plan/plan.h"
@@ -682,12 +683,14 @@ void job_purge(struct server *s, uint32_t id, const struct payload *p)
 	s->turn->dirty = true;
 }
 
-/* Requeues a job as its user requested. Only the usage in the result, which may be NULL, counts. */
-static void requeue(struct server *s, uint32_t id, const struct result *r)
+/* Requeues a job as its user requested, or `retried`, since it has failed. Only the usage in the
+ * result, which may be NULL, counts. */
+static void requeue_as(struct server *s, uint32_t id, const struct result *r, bool retried, const char *text)
 {
 	struct payload p = r ? result_payload(s, id, r) : (struct payload){0};
 
-	p.text = "to be run again, as was asked for";
+	p.text = text;
+	p.retried = retried;
 	p.free_ms = r ? saves_free(&r->saves) : 0;
 	p.exit_status = 0;
 	p.cause = END_ITSELF;
@@ -695,6 +698,36 @@ static void requeue(struct server *s, uint32_t id, const struct result *r)
 		sched_started(s->sched, id, s->clock->now);
 	sched_requeue(s->sched, id, s->clock->now, &p);
 	book_event(s, id, 'R');
+}
+
+static void requeue(struct server *s, uint32_t id, const struct result *r)
+{
+	requeue_as(s, id, r, false, "to be run again, as was asked for");
+}
+
+/* Runs a job again that has failed, if its user wants that. What took too long would do so
+ * again. */
+static bool retry(struct server *s, uint32_t id, const struct result *r)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	int64_t code = r->how == RESULT_SIGNALED ? 128 + r->status : r->status;
+	struct retries retries = {0};
+	json_t *body = NULL;
+	char text[120];
+
+	if (code == 0 || e->intent != INTENT_NONE || e->spec->interactive ||
+	    (r->cause != CAUSE_ITSELF && r->cause != CAUSE_MEMORY) || body_read(s, id, &body, NULL) < 0)
+		return false;
+	const char *wanted = json_string_value(json_object_get(body, "retries"));
+	bool due = wanted && retries_parse(wanted, &retries, NULL) == 0 && retries_due(&retries, e->retried, code);
+	if (due) {
+		snprintf(text, sizeof text, "failed with exit status %lld: run again, %d of at most %lld times",
+			 (long long)code, e->retried + 1, (long long)retries.n);
+		requeue_as(s, id, r, true, text);
+	}
+	retries_fini(&retries);
+	json_decref(body);
+	return due;
 }
 
 /* Returns true if an attempt that was stopped for another job had ended by itself before, and no
@@ -764,7 +797,7 @@ static void on_attempt_ended(void *context, const struct result *r)
 						     .unclear = r->unclear});
 	} else if (s->jobs->entries.v[id].intent == INTENT_RERUN) {
 		requeue(s, id, r);
-	} else {
+	} else if (!retry(s, id, r)) {
 		result_finish(s, id, r);
 	}
 }
