@@ -2,7 +2,7 @@
 import type { JSX } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { change, type Refused } from "./api";
-import { instant } from "./format";
+import { instant, localText } from "./format";
 import { Card, Confirm, Instant, jobLink, Problem, short, Table, useLive, type Column } from "./parts";
 import { SimulationSection } from "./simulation";
 import { t, type Sentence } from "./text";
@@ -130,8 +130,15 @@ const at = (form: FormData, name: string) => {
   return Number.isNaN(instant_) ? "" : new Date(instant_).toISOString().replace(/\.\d+/, "");
 };
 
+/* What was marked in the plan. */
+interface Marked {
+  nodes: string;
+  start: number;
+  end: number;
+}
+
 /* A reservation in one form; whom it would delay is asked before it is made. */
-function Reserve({ onWish }: { onWish: (w: Wish) => void }): JSX.Element {
+function Reserve({ onWish, marked }: { onWish: (w: Wish) => void; marked?: Marked }): JSX.Element {
   const [error, setError] = useState<Error | null>(null);
   const make = async (e: SubmitEvent) => {
     e.preventDefault();
@@ -157,13 +164,13 @@ function Reserve({ onWish }: { onWish: (w: Wish) => void }): JSX.Element {
           {t("col.name")} <input name="name" required spellcheck={false} autocomplete="off" />
         </label>
         <label>
-          {t("reserve.nodes")} <input name="nodes" required spellcheck={false} placeholder="n[1-4]" />
+          {t("reserve.nodes")} <input name="nodes" required spellcheck={false} placeholder="n[1-4]" defaultValue={marked?.nodes} />
         </label>
         <label>
-          {t("plan.from")} <input name="start" type="datetime-local" required />
+          {t("plan.from")} <input name="start" type="datetime-local" required defaultValue={marked && localText(marked.start)} />
         </label>
         <label>
-          {t("plan.to")} <input name="end" type="datetime-local" required />
+          {t("plan.to")} <input name="end" type="datetime-local" required defaultValue={marked && localText(marked.end)} />
         </label>
         <label>
           {t("reserve.users")} <input name="users" spellcheck={false} placeholder={t("reserve.nobody")} />
@@ -184,7 +191,7 @@ function Reserve({ onWish }: { onWish: (w: Wish) => void }): JSX.Element {
   );
 }
 
-function Things({ kind, manager, known, onWish }: { kind: string; manager: boolean; known: Attribute[]; onWish: (w: Wish) => void }): JSX.Element {
+function Things({ kind, manager, known, onWish, marked }: { kind: string; manager: boolean; known: Attribute[]; onWish: (w: Wish) => void; marked?: Marked }): JSX.Element {
   const k = KINDS[kind];
   const { data, error } = useLive<Record<string, Thing[]>>(k.path, () => true);
   const [open, setOpen] = useState<string | null>(null);
@@ -237,7 +244,7 @@ function Things({ kind, manager, known, onWish }: { kind: string; manager: boole
           <Attributes kind={kind} thing={chosen} known={known} onWish={onWish} />
         </Card>
       )}
-      {manager && kind === "reservations" && <Reserve onWish={onWish} />}
+      {manager && kind === "reservations" && <Reserve onWish={onWish} marked={marked} />}
       {manager && kind !== "reservations" && (
         <form class="attribute" onSubmit={make}>
           <label>
@@ -292,7 +299,7 @@ function Audit(): JSX.Element {
   );
 }
 
-export function AdminView({ role, section = "queues" }: { role: string; section?: string }): JSX.Element {
+export function AdminView({ role, section = "queues", marked }: { role: string; section?: string; marked?: Marked }): JSX.Element {
   const { data } = useLive<{ attributes: Attribute[] }>("/v1/attributes", () => false);
   const [wish, setWish] = useState<Wish | null>(null);
   const [error, setError] = useState<Refused | null>(null);
@@ -322,7 +329,7 @@ export function AdminView({ role, section = "queues" }: { role: string; section?
       </nav>
       <Problem error={error} />
       <div key={`${section} ${version}`}>
-        {section === "simulation" ? <SimulationSection /> : section === "audit" ? <Audit /> : section === "server" ? <Server known={known} onWish={setWish} /> : KINDS[section] && <Things kind={section} manager={role === "manager"} known={known} onWish={setWish} />}
+        {section === "simulation" ? <SimulationSection /> : section === "audit" ? <Audit /> : section === "server" ? <Server known={known} onWish={setWish} /> : KINDS[section] && <Things kind={section} manager={role === "manager"} known={known} onWish={setWish} marked={marked} />}
       </div>
       {wish && (
         <Confirm title={wish.title} text={wish.text} action={t("admin.do")} onYes={() => void run()} onNo={() => setWish(null)}>

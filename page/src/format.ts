@@ -84,6 +84,11 @@ export function decimal(n: number, digits = 1): string {
   return new Intl.NumberFormat(language(), { minimumFractionDigits: digits, maximumFractionDigits: digits }).format(n);
 }
 
+/* "2026-11-18T14:05", as fields for an instant have it. */
+export function localText(at: number): string {
+  return new Date(at * 1000 - new Date(at * 1000).getTimezoneOffset() * 60000).toISOString().slice(0, 16);
+}
+
 const UNITS: Record<string, number> = { y: 365 * 86400, w: 7 * 86400, d: 86400, h: 3600, m: 60, s: 1 };
 
 /* Seconds of a text as qsub reads it: "1:30:00", "90:00", "45", "90m", "1d12h"; NaN: it is none of these. */

@@ -6,6 +6,7 @@ import { AgainView, ChangeView } from "./again";
 import { get, post, sessionToken, signIn, signOut } from "./api";
 import { AdminView } from "./admin";
 import { FilesView } from "./files";
+import { clock, localText } from "./format";
 import { HistoryView } from "./history";
 import { JobView } from "./job";
 import { JobsView } from "./jobs";
@@ -37,6 +38,8 @@ const VIEWS: [string, Sentence][] = [
   ["#/submit", "nav.submit"],
 ];
 
+/* Views that belong to an entry of the menu. */
+const PARTS: Record<string, string> = { change: "#/jobs", reserve: "#/admin", try: "#/submit" };
 const ADMIN: [string, Sentence][] = [["#/admin", "nav.admin"]];
 
 function useHash(): string {
@@ -58,7 +61,7 @@ function decoded(text: string): string {
 }
 
 function View({ hash, user }: { hash: string; user: User }): JSX.Element {
-  const [, view, name] = hash.split("/").map(decoded);
+  const [, view, name, ...rest] = hash.split("/").map(decoded);
   const before = useRef(hash);
   /* A new view is announced, and the keyboard continues from its beginning. */
   useEffect(() => {
@@ -75,7 +78,9 @@ function View({ hash, user }: { hash: string; user: User }): JSX.Element {
   if (view === "admin") return <AdminView role={user.role} section={name} />;
   if (view === "usage") return <UsageView user={user.user} />;
   if (view === "kiosk") return <KioskView />;
-  if (view === "plan") return <PlanView />;
+  if (view === "plan") return <PlanView manager={user.role === "manager"} />;
+  if (view === "reserve") return <AdminView role={user.role} section="reservations" marked={{ nodes: name, start: Number(rest[0]), end: Number(rest[1]) }} />;
+  if (view === "try") return <SubmitView first={{ nodes: name, ppn: rest[0], walltime: clock(Number(rest[1])), after: localText(Number(rest[2])) }} />;
   if (view === "change" && name) return <ChangeView key={name} id={name} />;
   if (view === "submit") return name ? <AgainView key={name} from={name} /> : <SubmitView />;
   return <OverviewView />;
@@ -141,7 +146,7 @@ function Clusters({ onError }: { onError: (e: Error | null) => void }): JSX.Elem
 function Frame({ user, onLanguage }: { user: User; onLanguage: () => void }): JSX.Element {
   const hash = useHash();
   const [failure, setFailure] = useState<Error | null>(null);
-  const here = hash.startsWith("#/change/") ? "#/jobs" : ([...VIEWS, ...ADMIN].findLast(([to]) => hash.startsWith(to))?.[0] ?? "#/");
+  const here = PARTS[hash.split("/")[1]] ?? [...VIEWS, ...ADMIN].findLast(([to]) => hash.startsWith(to))?.[0] ?? "#/";
   const views = [...VIEWS, ...(user.role === "user" ? [] : ADMIN)];
   useNotifications(user.user);
   useEffect(() => {

@@ -6,7 +6,7 @@ import type { JSX } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { duration, instant } from "./format";
 import { Instant, jobLink, Problem, short, useLive } from "./parts";
-import { hueOf, layOut, near, span, tick, type Placed, type Plan } from "./planlayout";
+import { hueOf, layOut, near, span, tick, type Placed, type Plan, type PlanNode } from "./planlayout";
 import { t, type Sentence } from "./text";
 
 const LEFT = 110; /* names of nodes */
@@ -147,12 +147,34 @@ function describe(p: Placed): string {
   });
 }
 
-function Canvas({ picture }: { picture: Picture }): JSX.Element {
+/* A part of the plan that was marked: nodes over a time. */
+interface Marked {
+  nodes: PlanNode[];
+  from: number;
+  to: number;
+}
+
+const STEP = 300; /* seconds to which marked times are rounded */
+
+/* What can be done with it: a reservation, or a job of that size to see when it would run. */
+function MarkedLinks({ marked: m, manager }: { marked: Marked; manager: boolean }): JSX.Element {
+  const names = m.nodes.map((n) => n.name).join(",");
+  return (
+    <>
+      {t("plan.marked", { nodes: names, from: instant(m.from), to: instant(m.to) })}{" "}
+      {manager && <a href={`#/reserve/${encodeURIComponent(names)}/${m.from}/${m.to}`}>{t("plan.reserve")}</a>}{" "}
+      <a href={`#/try/${m.nodes.length}/${Math.min(...m.nodes.map((n) => n.cpus))}/${m.to - m.from}/${m.from}`}>{t("plan.try")}</a>
+    </>
+  );
+}
+
+function Canvas({ picture, manager }: { picture: Picture; manager: boolean }): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null);
   const size = useRef({ width: 800, height: 400 });
   const [window_, setWindow] = useState<Window | null>(null);
   const [chosen, setChosen] = useState<Placed | null>(null);
-  const drag = useRef<{ x: number; y: number; w: Window; moved: boolean } | null>(null);
+  const drag = useRef<{ x: number; y: number; w: Window; moved: boolean; marks: boolean } | null>(null);
+  const [marked, setMarked] = useState<(Marked & { box: { left: string; top: string; width: string; height: string } }) | null>(null);
   const nodes = picture.plan.nodes.length;
   const initial = (times = near): Window => {
     const [from, to] = times(picture.plan);
@@ -201,6 +223,19 @@ function Canvas({ picture }: { picture: Picture }): JSX.Element {
     const r = canvas.current!.getBoundingClientRect();
     return [e.clientX - r.left, e.clientY - r.top];
   };
+  /* The rectangle between two points, in whole nodes and five minutes. */
+  const mark = (x0: number, y0: number, x1: number, y1: number) => {
+    const scale = (w.to - w.from) / (size.current.width - LEFT);
+    const time = (x: number) => Math.round((w.from + (x - LEFT) * scale) / STEP) * STEP;
+    const row = (y: number) => Math.max(0, Math.min(nodes - 1, Math.floor((y - TOP + w.y) / w.row)));
+    const from = Math.max(Math.ceil(picture.plan.now / STEP) * STEP, time(Math.min(x0, x1))),
+      to = Math.max(from + STEP, time(Math.max(x0, x1)));
+    const first = row(Math.min(y0, y1)),
+      last = row(Math.max(y0, y1));
+    const px = (n: number) => `${n}px`;
+    const box = { left: px(LEFT + (from - w.from) / scale), top: px(TOP + first * w.row - w.y), width: px((to - from) / scale), height: px((last - first + 1) * w.row) };
+    setMarked({ nodes: picture.plan.nodes.slice(first, last + 1), from, to, box });
+  };
   const step = (by: number) => {
     const all = picture.rows.flat().sort((a, b) => a.piece.start - b.piece.start || a.row - b.row);
     const i = chosen ? all.findIndex((p) => p.piece.job === chosen.piece.job && p.row === chosen.row) : by > 0 ? -1 : 0;
@@ -224,50 +259,58 @@ function Canvas({ picture }: { picture: Picture }): JSX.Element {
   };
   return (
     <>
-      <canvas
-        ref={canvas}
-        class="plan"
-        tabIndex={0}
-        role="application"
-        aria-label={t("plan.title")}
-        aria-describedby="plan-keys"
-        onKeyDown={(e) => {
-          const act = e.ctrlKey || e.metaKey || e.altKey ? undefined : keys[e.key];
-          if (!act) return;
-          e.preventDefault();
-          act();
-        }}
-        onWheel={(e) => {
-          e.preventDefault();
-          if (e.ctrlKey || e.metaKey) zoom(e.deltaY > 0 ? 1.2 : 1 / 1.2, where(e)[0]);
-          else if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) shift((e.deltaX || e.deltaY) / 1500);
-          else move({ ...w, y: w.y + e.deltaY });
-        }}
-        onPointerDown={(e) => {
-          const [x, y] = where(e);
-          drag.current = { x, y, w, moved: false };
-          e.currentTarget.setPointerCapture(e.pointerId);
-        }}
-        onPointerMove={(e) => {
-          const [x, y] = where(e),
-            d = drag.current;
-          if (!d) {
-            setChosen(picture.at(w, size.current.width, size.current.height, x, y));
-            return;
-          }
-          if (Math.abs(x - d.x) + Math.abs(y - d.y) > 4) d.moved = true;
-          if (!d.moved) return;
-          const by = ((d.x - x) / (size.current.width - LEFT)) * (d.w.to - d.w.from);
-          move({ ...d.w, from: d.w.from + by, to: d.w.to + by, y: d.w.y + d.y - y });
-        }}
-        onPointerUp={(e) => {
-          const d = drag.current;
-          drag.current = null;
-          if (d && !d.moved) open(picture.at(w, size.current.width, size.current.height, ...where(e)));
-        }}
-      />
+      <div class="planned">
+        <canvas
+          ref={canvas}
+          class="plan"
+          tabIndex={0}
+          role="application"
+          aria-label={t("plan.title")}
+          aria-describedby="plan-keys"
+          onKeyDown={(e) => {
+            const act = e.ctrlKey || e.metaKey || e.altKey ? undefined : keys[e.key];
+            if (!act) return;
+            e.preventDefault();
+            act();
+          }}
+          onWheel={(e) => {
+            e.preventDefault();
+            if (e.ctrlKey || e.metaKey) zoom(e.deltaY > 0 ? 1.2 : 1 / 1.2, where(e)[0]);
+            else if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) shift((e.deltaX || e.deltaY) / 1500);
+            else move({ ...w, y: w.y + e.deltaY });
+          }}
+          onPointerDown={(e) => {
+            const [x, y] = where(e);
+            drag.current = { x, y, w, moved: false, marks: e.shiftKey };
+            setMarked(null);
+            e.currentTarget.setPointerCapture(e.pointerId);
+          }}
+          onPointerMove={(e) => {
+            const [x, y] = where(e),
+              d = drag.current;
+            if (!d) {
+              setChosen(picture.at(w, size.current.width, size.current.height, x, y));
+              return;
+            }
+            if (Math.abs(x - d.x) + Math.abs(y - d.y) > 4) d.moved = true;
+            if (!d.moved) return;
+            if (d.marks) {
+              mark(d.x, d.y, x, y);
+              return;
+            }
+            const by = ((d.x - x) / (size.current.width - LEFT)) * (d.w.to - d.w.from);
+            move({ ...d.w, from: d.w.from + by, to: d.w.to + by, y: d.w.y + d.y - y });
+          }}
+          onPointerUp={(e) => {
+            const d = drag.current;
+            drag.current = null;
+            if (d && !d.moved) open(picture.at(w, size.current.width, size.current.height, ...where(e)));
+          }}
+        />
+        {marked && <i style={marked.box} />}
+      </div>
       <p class="described" role="status">
-        {chosen ? describe(chosen) : <span class="quiet">{t("plan.hint")}</span>}
+        {marked ? <MarkedLinks marked={marked} manager={manager} /> : chosen ? describe(chosen) : <span class="quiet">{t("plan.hint")}</span>}
       </p>
       <div class="actions">
         <button type="button" onClick={() => zoom(0.7)}>
@@ -329,7 +372,7 @@ function Table({ plan }: { plan: Plan }): JSX.Element {
   );
 }
 
-export function PlanView(): JSX.Element {
+export function PlanView({ manager }: { manager: boolean }): JSX.Element {
   const { data, error } = useLive<Plan>("/v1/plan", () => true);
   const [dark, setDark] = useState(matchMedia("(prefers-color-scheme: dark)").matches);
   useEffect(() => {
@@ -345,7 +388,7 @@ export function PlanView(): JSX.Element {
       <Problem error={error} />
       {picture ? (
         <>
-          <Canvas picture={picture} />
+          <Canvas picture={picture} manager={manager} />
           <p class="legend quiet">{t("plan.legend")}</p>
           <Table plan={picture.plan} />
         </>

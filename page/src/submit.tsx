@@ -258,8 +258,9 @@ function Left({ form }: { form: Form }): JSX.Element | null {
   return <p class={asked > quota.left[kind] ? "problem" : "quiet"}>{t("submit.quota", { asked: duration(asked), left: duration(quota.left[kind]) })}</p>;
 }
 
-export function SubmitView(): JSX.Element {
-  const [form, setForm] = useState<Form>(EMPTY);
+/* `first`: what the form begins with. */
+export function SubmitView({ first = {} }: { first?: Partial<Form> }): JSX.Element {
+  const [form, setForm] = useState<Form>({ ...EMPTY, ...first });
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   const [queues, setQueues] = useState<string[]>([]);
   const [home, setHome] = useState("");
