@@ -45,6 +45,18 @@ def noticed(began, downs):
     return max([until for since, until in downs if since - 1 < began < until], default=began)
 
 
+def lineless(job, index, lines):
+    """Seconds of attempts that their owner asked to run again while they showed nothing: before their first line, where a signal may have stopped them, or
+    after their last one."""
+    starts, ends = ({l[1]: float(l[3]) for l in lines if l[0] == what and len(l) == 4} for what in ("start", "end"))
+    seconds = 0.0
+    for asked in (asked for which, asked in job.rerun if which == index):
+        attempt = max((a for a in starts if starts[a] < asked), key=starts.get, default=None)
+        if attempt is None or ends.get(attempt, asked) < asked:
+            seconds += asked - (ends[attempt] if attempt else job.asked or asked)
+    return seconds
+
+
 def rerun(job, index, lines, walltime, downs, lost):
     """(least, most) seconds that its owner paid for attempts when it asked to run them again: from when the server knew of them until it asked, each
     attempt once. `lost`: each kill of the server took the attempts with it."""
@@ -56,7 +68,8 @@ def rerun(job, index, lines, walltime, downs, lost):
             began, attempt = max(before)
             killed = [since for since, _ in downs if since > began] if lost else []
             paid.setdefault(attempt, int(min([asked, ends.get(attempt, asked), *killed]) - noticed(began, downs)) - 1)
-    return max(0, sum(n for n in paid.values() if n > 0)), int(used(lines, walltime, 0)[1]) if job.reruns[index] else 0
+    most = used(lines, walltime, 0)[1] + lineless(job, index, lines)
+    return max(0, sum(n for n in paid.values() if n > 0)), int(most) if job.reruns[index] else 0
 
 
 def held(job, lines, walltime):
