@@ -236,6 +236,12 @@ void plan_check(const struct plan *p)
 			wholes += p->node[i].pieces.v[k].whole != WHOLE_NOT;
 		}
 	assert(machines == p->machines && wholes == p->wholes);
+	for (uint32_t i = 0; i < p->nnodes; i += FREE_BLOCK) {
+		int32_t most = p->free_now[i];
+		for (uint32_t k = i; k < p->nnodes && k < i + FREE_BLOCK; k++)
+			most = p->free_now[k] > most ? p->free_now[k] : most;
+		assert(most == p->free_most[i / FREE_BLOCK]);
+	}
 	check_amounts(p);
 	check_kept(p);
 	assert(p->nnodes == 1 || timeline_equal(&sum, settled_sum(p)));

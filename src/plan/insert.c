@@ -79,6 +79,25 @@ bool node_in_chain(const struct insertion *in, int32_t node)
 	return false;
 }
 
+/* Returns true if only what is free now counts for the goal, in any case. */
+static inline bool goal_is_now(const struct insertion *in, const struct goal *g)
+{
+	return !g->whole && in->live_only && g->start <= in->p->now;
+}
+
+/* Returns the first node from `n` on that may have room for the goal; skips blocks of nodes that
+ * have too few CPUs free now. */
+static inline int32_t node_from(const struct insertion *in, const struct goal *g, int32_t n)
+{
+	const struct plan *p = in->p;
+	int64_t cpus = p->cluster->shapes.v[g->shape].need.v[RES_CPU];
+
+	while (n % FREE_BLOCK == 0 && n < (int32_t)p->nnodes && goal_is_now(in, g) &&
+	       p->free_most[n / FREE_BLOCK] < cpus)
+		n += FREE_BLOCK;
+	return n;
+}
+
 int64_t node_measure(const struct insertion *in, const struct goal *g, int32_t node, double *ret_area)
 {
 	const struct plan *p = in->p;
@@ -86,7 +105,7 @@ int64_t node_measure(const struct insertion *in, const struct goal *g, int32_t n
 
 	if (g->whole)
 		return goal_allowed(in, g, node) ? whole_measure(in, g, node, ret_area) : 0;
-	if (in->live_only && g->start <= p->now && p->free_now[node] < need->v[RES_CPU])
+	if (goal_is_now(in, g) && p->free_now[node] < need->v[RES_CPU])
 		return 0; /* a quick no */
 	if (!goal_allowed(in, g, node))
 		return 0;
@@ -117,9 +136,10 @@ int32_t goal_best_fit(const struct insertion *in, const struct goal *g)
 	bool any = plain && in->m->alloc == ALLOC_FIRST, by_area = plain && in->m->alloc == ALLOC_BEST;
 	struct offer best = {.node = NODE_ANY};
 
-	in->p->work += in->p->nnodes;
-	for (int32_t n = 0; n < (int32_t)in->p->nnodes; n++) {
+	in->p->work += in->p->nnodes / FREE_BLOCK + 1;
+	for (int32_t n = node_from(in, g, 0); n < (int32_t)in->p->nnodes; n = node_from(in, g, n + 1)) {
 		double area;
+		in->p->work++;
 		if (node_in_chain(in, n) || !node_measure(in, g, n, &area))
 			continue;
 		if (any)
@@ -150,9 +170,10 @@ static bool place_run(struct insertion *in, struct goal g, uint32_t count, uint3
 	uint32_t placed = 0;
 	int64_t copies = 0;
 
-	in->p->work += in->p->nnodes;
-	for (int32_t n = 0; n < (int32_t)in->p->nnodes; n++) {
+	in->p->work += in->p->nnodes / FREE_BLOCK + 1;
+	for (int32_t n = node_from(in, &g, 0); n < (int32_t)in->p->nnodes; n = node_from(in, &g, n + 1)) {
 		double area;
+		in->p->work++;
 		int64_t here = node_measure(in, &g, n, &area);
 		if (!here)
 			continue;
@@ -270,7 +291,8 @@ static bool last_fits(const struct insertion *in, const struct request *r, struc
 	g.shape = in->last;
 	for (uint32_t i = 0; i < r->nfrags; i++)
 		missing += r->frag[i].shape == g.shape;
-	for (int32_t n = 0; n < (int32_t)in->p->nnodes && missing > 0; n++) {
+	for (int32_t n = node_from(in, &g, 0); n < (int32_t)in->p->nnodes && missing > 0;
+	     n = node_from(in, &g, n + 1)) {
 		int64_t copies = node_measure(in, &g, n, &area);
 		missing -= alone && copies > 1 ? 1 : copies;
 	}

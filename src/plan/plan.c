@@ -9,6 +9,35 @@
 #include "plan/booking.h"
 #include "plan/fence.h"
 
+static void most_make(struct plan *p, uint32_t block)
+{
+	uint32_t from = block * FREE_BLOCK, until = from + FREE_BLOCK < p->nnodes ? from + FREE_BLOCK : p->nnodes;
+	int32_t most = INT32_MIN;
+
+	for (uint32_t i = from; i < until; i++)
+		most = p->free_now[i] > most ? p->free_now[i] : most;
+	p->free_most[block] = most;
+}
+
+static void mosts_make(struct plan *p)
+{
+	for (uint32_t block = 0; block * FREE_BLOCK < p->nnodes; block++)
+		most_make(p, block);
+}
+
+/* Adds to the CPUs of a node that no live piece holds. */
+static void free_add(struct plan *p, int32_t node, int64_t more)
+{
+	int32_t *free = &p->free_now[node], *most = &p->free_most[node / FREE_BLOCK];
+	bool last = more < 0 && *free == *most;
+
+	*free += (int32_t)more;
+	if (last)
+		most_make(p, (uint32_t)node / FREE_BLOCK);
+	else if (*free > *most)
+		*most = *free;
+}
+
 struct plan *plan_create(const struct cluster *c)
 {
 	struct plan *p = mem_zalloc(sizeof *p);
@@ -20,6 +49,7 @@ struct plan *plan_create(const struct cluster *c)
 	p->node = mem_zalloc(sizeof *p->node * (p->nnodes + 1));
 	p->total = mem_zalloc(sizeof *p->total * (p->nnodes + 1));
 	p->free_now = mem_zalloc(sizeof *p->free_now * (p->nnodes + 1));
+	p->free_most = mem_zalloc(sizeof *p->free_most * (p->nnodes / FREE_BLOCK + 1));
 	for (uint32_t i = 0; i < p->nnodes; i++) {
 		struct res none = {0};
 		const struct node *n = &c->nodes.v[i];
@@ -29,6 +59,7 @@ struct plan *plan_create(const struct cluster *c)
 		p->node[i].up = n->up;
 		p->node[i].features = n->features;
 	}
+	mosts_make(p);
 	timeline_init(&p->sum, c->nres, &c->total);
 	for (uint32_t i = 0; i < c->amounts.n; i++)
 		plan_set_amount(p, i);
@@ -70,6 +101,7 @@ void plan_destroy(struct plan *p)
 	free(p->node);
 	free(p->total);
 	free(p->free_now);
+	free(p->free_most);
 	free(p);
 }
 
@@ -98,6 +130,7 @@ struct plan *plan_clone(const struct plan *p)
 	}
 	memcpy(q->total, p->total, p->nnodes * sizeof *p->total);
 	memcpy(q->free_now, p->free_now, p->nnodes * sizeof *p->free_now);
+	mosts_make(q);
 	for (uint32_t i = 0; i < p->nnodes; i++) {
 		q->node[i].loose = p->node[i].loose;
 		timeline_copy(&q->node[i].line, &p->node[i].line);
@@ -255,7 +288,7 @@ static void line_count(struct plan *p, int32_t node, const struct piece *x, cons
 			p->released = until;
 	}
 	if (x->live)
-		p->free_now[node] += (int32_t)(sign * need->v[RES_CPU]);
+		free_add(p, node, sign * need->v[RES_CPU]);
 }
 
 /* Does the same for a piece whose job keeps others from its nodes. */
@@ -640,6 +673,7 @@ static void lines_anew(struct plan *p)
 		if (p->cluster->nodes.v[n].up)
 			res_add(&total, &p->total[n]);
 	}
+	mosts_make(p);
 	timeline_fini(&p->sum);
 	timeline_init(&p->sum, p->cluster->nres, &total);
 	timeline_fini(&p->scratch);
@@ -841,7 +875,7 @@ void plan_node_up(struct plan *p, uint32_t node, bool up)
 		timeline_change(&p->node[node].line, from, until, &n->total, up ? 1 : -1);
 		timeline_change(&p->sum, from, until, &n->total, up ? 1 : -1);
 	}
-	p->free_now[node] += (int32_t)(up ? n->total.v[RES_CPU] : -n->total.v[RES_CPU]);
+	free_add(p, (int32_t)node, up ? n->total.v[RES_CPU] : -n->total.v[RES_CPU]);
 	node_count_held(p, (int32_t)node, up ? -1 : 1);
 }
 

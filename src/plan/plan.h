@@ -120,6 +120,8 @@ struct undo {
 	enum { UNDO_PUT, UNDO_TAKE } what;
 };
 
+#define FREE_BLOCK 64 /* nodes; see plan.free_most */
+
 struct plan {
 	const struct cluster *cluster;
 	int64_t now;
@@ -127,6 +129,8 @@ struct plan {
 	uint32_t nnodes;
 	struct res *total; /* total resources per node, up or down */
 	int32_t *free_now; /* CPUs per node that no live piece holds */
+	/* per FREE_BLOCK nodes: the most of them on one node, so that scans skip blocks without room */
+	int32_t *free_most;
 	/* free on all nodes that are up, without `pending`; unused when there is one node */
 	struct timeline sum;
 	struct {
