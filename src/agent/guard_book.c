@@ -114,8 +114,7 @@ void guard_book_store(struct guard *g)
 	for (size_t i = 0; i < g->parts.n; i++)
 		if (g->parts.v[i].suspended)
 			vec_push(&k.suspended, g->parts.v[i].tag);
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &text);
 	record_store(owner_book.fields, 0, &g->book.total, NULL, &j);
 	record_store(kept_rows, 0, &k, NULL, &j);
 	json_close_object(&j);

@@ -71,8 +71,7 @@ static void reader_fail(struct reader *r, const char *reason)
 	struct strbuf head = {0};
 	struct json j;
 
-	json_init(&j, &head, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &head);
 	json_text(&j, "t", "failed");
 	json_text(&j, "reason", reason);
 	json_close_object(&j);

@@ -62,8 +62,7 @@ void ask_answer(struct broker *b, struct peer *p, const char *word, size_t n)
 	struct strbuf text = {0};
 	struct json j;
 
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &text);
 	if (n == 6 && memcmp(word, "cancel", n) == 0)
 		b->summary.cancelled = true;
 	if (n == 5 && memcmp(word, "retry", n) == 0) {

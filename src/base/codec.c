@@ -721,8 +721,7 @@ void record_store_text(const struct field *rows, uint32_t in, const void *record
 {
 	struct json j;
 
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, out);
 	record_store(rows, in, record, words, &j);
 	json_close_object(&j);
 }
@@ -732,8 +731,7 @@ void record_show_text(const struct field *rows, uint32_t in, const void *record,
 {
 	struct json j;
 
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, out);
 	record_show(rows, in, record, words, &j);
 	json_close_object(&j);
 }

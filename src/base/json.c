@@ -59,6 +59,12 @@ void json_init(struct json *j, struct strbuf *out, bool pretty)
 	*j = (struct json){.out = out, .pretty = pretty};
 }
 
+void json_begin(struct json *j, struct strbuf *out)
+{
+	json_init(j, out, false);
+	json_open_object(j, NULL);
+}
+
 static bool is_plain(char c)
 {
 	return c >= ' ' && c < 0x7f && c != '"' && c != '\\';

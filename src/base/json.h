@@ -26,6 +26,7 @@ struct json {
 bool json_is_within(const char *text, size_t n, size_t most);
 
 void json_init(struct json *j, struct strbuf *out, bool pretty);
+void json_begin(struct json *j, struct strbuf *out); /* begins an object, not pretty */
 /* `key` is NULL inside arrays and at the top. */
 void json_open_object(struct json *j, const char *key);
 void json_close_object(struct json *j);

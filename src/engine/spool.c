@@ -77,8 +77,7 @@ static void errand_write(const struct errand *e, struct strbuf *out)
 	struct json j;
 
 	order_slim(&e->o, &order);
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, out);
 	json_raw(&j, "order", order.text);
 	json_bool(&j, "done", e->state == ERRAND_DONE);
 	json_text(&j, "notes", strbuf_text(&e->notes));

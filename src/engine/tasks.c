@@ -76,8 +76,7 @@ static void refusal_write(const char *reason, struct strbuf *head)
 {
 	struct json j;
 
-	json_init(&j, head, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, head);
 	json_text(&j, "t", "refused");
 	json_text(&j, "reason", reason);
 	json_close_object(&j);

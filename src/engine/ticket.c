@@ -18,8 +18,7 @@ int ticket_write(struct order *o, const struct ticket_terms *t, struct arena *a,
 	struct json j;
 	int rc;
 
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &text);
 	json_text(&j, "by", *t->by ? arena_printf(a, "%s:%" PRIu64, t->by, t->join) : "");
 	json_text(&j, "tag", o->tag);
 	json_text(&j, "user", o->user);

@@ -455,8 +455,7 @@ void link_record(struct link *l, const char *type, const struct schema *t, const
 	struct strbuf head = {0};
 	struct json j;
 
-	json_init(&j, &head, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &head);
 	json_text(&j, "t", type);
 	record_show(t->fields, t->in, record, NULL, &j);
 	json_close_object(&j);

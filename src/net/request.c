@@ -169,8 +169,7 @@ static void error_answer(struct http_request *r, enum code code, const char *tex
 	struct strbuf body = {0};
 	struct json j;
 
-	json_init(&j, &body, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &body);
 	json_open_object(&j, "error");
 	error_json(&j, code, text, form, begins);
 	json_close_object(&j);

@@ -68,8 +68,7 @@ int listing_make(int directory)
 	if (!dir || (fd = memfd_create("listing", MFD_CLOEXEC)) < 0)
 		rc = -errno;
 	if (rc == 0) {
-		json_init(&j, &text, false);
-		json_open_object(&j, NULL);
+		json_begin(&j, &text);
 		entries_write(dir, &j);
 		json_close_object(&j);
 		rc = fd_write(fd, text.text, text.n);

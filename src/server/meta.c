@@ -43,8 +43,7 @@ void meta_next_store(struct server *s)
 	struct strbuf text = {0};
 	struct json j;
 
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &text);
 	record_store(next_rows, 0, &x, NULL, &j);
 	json_close_object(&j);
 	store_put_object(s->store, "meta", "next", text.text);

@@ -568,15 +568,13 @@ void recover_defaults(struct server *s)
 	struct strbuf text = {0};
 	struct json j;
 
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &text);
 	attrs_write(&q->attrs, &j);
 	json_close_object(&j);
 	store_put_object(s->store, "queue", "batch", text.text);
 	life_record(s, "queue", "batch", "created", &(struct cause){.who = BY_SERVER});
 	strbuf_clear(&text);
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &text);
 	attrs_write(s->attrs, &j);
 	json_close_object(&j);
 	store_put_object(s->store, "server", "server", text.text);

@@ -59,8 +59,7 @@ static const struct field done_rows[] = {
 
 static void head_open(struct json *j, struct strbuf *out, const char *type)
 {
-	json_init(j, out, false);
-	json_open_object(j, NULL);
+	json_begin(j, out);
 	json_text(j, "t", type);
 }
 

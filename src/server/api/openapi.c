@@ -605,8 +605,7 @@ static void openapi_write(struct strbuf *out)
 	struct description d = {0};
 	struct json *j = &d.j;
 
-	json_init(j, out, false);
-	json_open_object(j, NULL);
+	json_begin(j, out);
 	json_text(j, "openapi", "3.0.3");
 	json_open_object(j, "info");
 	json_text(j, "title", "Shunt");

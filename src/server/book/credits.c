@@ -131,8 +131,7 @@ static void store(struct server *s, uint32_t account, const struct credit *c)
 	struct strbuf text = {0};
 	struct json j;
 
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &text);
 	record_store(credit_rows, 0, c, NULL, &j);
 	json_open_array(&j, "deposits");
 	for (size_t i = 0; i < c->deposits.n; i++)

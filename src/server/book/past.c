@@ -95,8 +95,7 @@ const char *past_more_store(const struct spec *p, const struct names *words, str
 	struct json j;
 	size_t empty;
 
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, out);
 	empty = out->n;
 	for (const struct field *f = schema_next(&past_more, NULL); f; f = schema_next(&past_more, f))
 		field_store(f, spec_part(p, f), words, &j);

@@ -547,8 +547,7 @@ void payload_write(const struct server *s, int type, const struct payload *p, st
 	size_t begin = out->n;
 	struct json j;
 
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, out);
 	record_store(payload_rows, rows_of(type, p->used, p->throttled), p, s->words, &j);
 	if (p->failed)
 		failures_write(s, &p->retry, &j);

@@ -226,8 +226,7 @@ void subkey_add(struct server *s, uid_t uid, const char *text, const struct subm
 	struct json j;
 
 	snprintf(print, sizeof print, "%016llx", (unsigned long long)k->print);
-	json_init(&j, &value, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &value);
 	record_store(key_rows, 0, k, NULL, &j);
 	json_text(&j, "print", print);
 	json_close_object(&j);

@@ -131,8 +131,7 @@ void spec_head(const struct server *s, const struct spec *p, struct strbuf *out)
 {
 	struct json j;
 
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, out);
 	spec_store(p, s->words, &j);
 	json_close_object(&j);
 }

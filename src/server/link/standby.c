@@ -192,8 +192,7 @@ static void refuse(struct server *s, struct http_request *r, const char *leader,
 	struct strbuf out = {0};
 	struct json j;
 
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &out);
 	json_open_object(&j, "error");
 	json_text(&j, "code", code_row(CODE_NOT_LEADER)->word);
 	json_text(&j, "message", message);

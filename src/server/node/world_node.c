@@ -239,8 +239,7 @@ void world_node_store(struct server *s, uint32_t node)
 	struct strbuf text = {0};
 	struct json j;
 
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &text);
 	json_int(&j, "cpus", node_cpus(n));
 	record_store(size_rows, 0, n, NULL, &j);
 	base_store(info, &j);

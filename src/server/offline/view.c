@@ -147,8 +147,7 @@ static void head_write(struct server *s, struct strbuf *out, enum whose jobs, en
 {
 	struct json j;
 
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, out);
 	json_int(&j, "as_of", s->clock->now);
 	json_open_object(&j, "machine");
 	machine_write(s, &j, jobs == ALL);
@@ -185,8 +184,7 @@ static bool row_write(struct server *s, uint32_t id, int64_t ended_since, const 
 		return false;
 	if ((a ? array_state(s, a) : entry_state(s, id)) == 'C' && entry_job(s, id)->since < ended_since)
 		return false;
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, out);
 	show_members(s, &j, id, a, fields, NULL);
 	json_close_object(&j);
 	strbuf_puts(out, "\n");

@@ -202,8 +202,7 @@ void view_plan_write(const struct server *s, struct view_plan *p, struct strbuf 
 	for (uint32_t n = 0; n < c->nodes.n; n++)
 		if (c->nodes.v[n].partition == PARTITION_NONE && sched_node_open(s->sched, n))
 			shared += node_cpus(&c->nodes.v[n]);
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, out);
 	json_open_object(&j, "plan");
 	json_int(&j, "shared", shared);
 	json_int(&j, "after", p->after);

@@ -19,8 +19,7 @@ void attrs_store(struct server *s, const char *kind, const char *name, const str
 	struct strbuf text = {0};
 	struct json j;
 
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &text);
 	attrs_write(a, &j);
 	json_close_object(&j);
 	store_put_object(s->store, kind, name, text.text);

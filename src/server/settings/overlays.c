@@ -149,8 +149,7 @@ void overlay_store(struct server *s, struct overlay *o)
 	coming_set(s);
 	allocations_fit(o);
 	o->stored = s->clock->now;
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &text);
 	record_store(overlay_rows, 0, o, NULL, &j);
 	json_open_array(&j, "slots");
 	for (size_t i = 0; i < o->slots.n; i++)

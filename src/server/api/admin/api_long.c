@@ -385,8 +385,7 @@ void api_plan(struct server *s, const struct call *c)
 	w->who = *c->w;
 	w->foreseen = foresee_last(s);
 	pieces_collect(s, w);
-	json_init(&w->j, &w->out, false);
-	json_open_object(&w->j, NULL);
+	json_begin(&w->j, &w->out);
 	json_int(&w->j, "now", s->clock->now);
 	json_open_array(&w->j, "nodes");
 	if (s->plan->nnodes == 0) {

@@ -569,8 +569,7 @@ void api_nodes(struct server *s, const struct call *c)
 	struct strbuf out = {0};
 	struct json j;
 
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &out);
 	json_open_array(&j, "nodes");
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
 		if (!world_node_past(s, i))

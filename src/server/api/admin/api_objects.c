@@ -228,8 +228,7 @@ void api_objects(struct server *s, const struct call *c)
 	struct strbuf out = {0};
 	struct json j;
 
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &out);
 	json_open_array(&j, object_table[kind].plural);
 	for (size_t i = 0; i < s->objects->of[kind].n; i++)
 		object_show(s, s->objects->of[kind].v[i], &j);
@@ -305,8 +304,7 @@ static void answer_dry(struct server *s, const struct call *c, const struct obje
 		ways[next->kind].foretell(s, next, c->r, refused ? refused->text : NULL);
 		return;
 	}
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &out);
 	json_text(&j, "refused", refused ? refused->text : NULL);
 	json_close_object(&j);
 	http_reply_strbuf(c->r, 200, "application/json", &out);

@@ -39,8 +39,7 @@ void api_server_log(struct server *s, const struct call *c)
 
 	if (level)
 		severity_parse(level, &least); /* the route's table has checked it */
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &out);
 	json_open_array(&j, "lines");
 	while (s->log && (k = log_next(s->log, least, &at)))
 		schema_show(&line, NULL, k, NULL, &j);

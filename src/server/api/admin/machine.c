@@ -134,8 +134,7 @@ void api_machine(struct server *s, const struct call *c)
 	struct strbuf out = {0};
 	struct json j;
 
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &out);
 	machine_write(s, &j, may_see_all(s, c->w));
 	json_close_object(&j);
 	http_reply_strbuf(c->r, 200, "application/json", &out);

@@ -78,8 +78,7 @@ static int audit_read(struct read_work *w, struct store *store)
 {
 	struct reading *x = (struct reading *)w;
 
-	json_init(&x->j, &x->out, false);
-	json_open_object(&x->j, NULL);
+	json_begin(&x->j, &x->out);
 	json_open_array(&x->j, "records");
 	int rc = store_get_audit(store, x->since, x->after, one, x, &w->err);
 	json_close_array(&x->j);

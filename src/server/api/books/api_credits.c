@@ -152,8 +152,7 @@ void api_credits(struct server *s, const struct call *c)
 	struct strbuf out = {0};
 	struct json j;
 
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &out);
 	json_open_array(&j, "accounts");
 	for (size_t i = 0; i < s->objects->of[OBJECT_ACCOUNT].n; i++) {
 		const struct object *x = s->objects->of[OBJECT_ACCOUNT].v[i];

@@ -181,8 +181,7 @@ static int job_read(struct question *q, struct store *store, struct err *err)
 	q->job.element = q->f.id || job_key_index(q->f.first) >= 0;
 	q->f.most = 1;
 	rc = q->f.id ? history_read(store, &q->f, past_add, q, err) : history_job(store, q->f.first, past_add, q, err);
-	json_init(&q->j, &q->out, false);
-	json_open_object(&q->j, NULL);
+	json_begin(&q->j, &q->out);
 	if (rc == 0 && q->rows > 0)
 		past_job_write(&q->job, q->s->instance->name, &q->j);
 	json_close_object(&q->j);
@@ -197,8 +196,7 @@ static int question_read(struct read_work *w, struct store *store)
 
 	if (q->kind == ASK_JOB)
 		return job_read(q, store, &w->err);
-	json_init(&q->j, &q->out, false);
-	json_open_object(&q->j, NULL);
+	json_begin(&q->j, &q->out);
 	json_open_array(&q->j, q->kind == ASK_ROWS ? "jobs" : q->kind == ASK_SUMS ? "sums" : "usage");
 	if (q->kind == ASK_ROWS)
 		rc = history_read(store, &q->f, row_write, q, &w->err);

@@ -46,8 +46,7 @@ static int moves_read(struct read_work *w, struct store *store)
 {
 	struct moves *m = (struct moves *)w;
 
-	json_init(&m->j, &m->out, false);
-	json_open_object(&m->j, NULL);
+	json_begin(&m->j, &m->out);
 	if (m->account)
 		json_text(&m->j, "account", m->account);
 	json_int(&m->j, "month", m->month);

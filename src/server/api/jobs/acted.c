@@ -143,8 +143,7 @@ void acted_keep(struct server *s, struct acted *x, bool complete)
 		return;
 	x->complete = complete;
 	snprintf(print, sizeof print, "%016llx", (unsigned long long)x->print);
-	json_init(&j, &value, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &value);
 	json_text(&j, "print", print);
 	json_int(&j, "time", x->time);
 	json_bool(&j, "complete", complete);

@@ -719,8 +719,7 @@ static void action_begin(struct server *s, const struct call *c, const char *nam
 		if (acted->complete)
 			a->scan_end = 1;
 	}
-	json_init(&a->j, &a->out, false);
-	json_open_object(&a->j, NULL);
+	json_begin(&a->j, &a->out);
 	json_open_array(&a->j, "results");
 	work_add(s, &a->work, &work);
 }

@@ -62,8 +62,7 @@ void api_get(struct server *s, const struct call *c)
 	show_whole(&f);
 	body_read(s, id, &body, NULL);
 	show_close(s, c->w, id, body);
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &out);
 	show_members(s, &j, id, a, &f, body);
 	if (asker_may(s, c->w, ACT_READ, s->jobs->entries.v[id].spec) && json_object_get(body, "environment")) {
 		char *environment = json_dumps(json_object_get(body, "environment"), JSON_COMPACT);

@@ -141,8 +141,7 @@ void api_job_events(struct server *s, const struct call *c)
 
 	if (!api_job(s, c->r, c->w, c->name, &id, &a))
 		return;
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &out);
 	json_open_array(&j, "events");
 	struct event_writer h = {s, &j, query_number(c, "after", -1), .n = 0};
 	event_write(&h, &(struct store_event){.time = s->jobs->entries.v[id].spec->created, .type = EVENT_SUBMIT});

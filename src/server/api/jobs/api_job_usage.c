@@ -36,8 +36,7 @@ static void sample_write(const struct usage_sample *x, struct strbuf *out)
 {
 	struct json j;
 
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, out);
 	json_int(&j, "time", x->time);
 	json_int(&j, "cpu_ms", x->cpu_ms);
 	json_int(&j, "memory", x->memory_kib);

@@ -197,8 +197,7 @@ static void listing_item(struct listing *l, struct strbuf *out, uint32_t id, con
 	show_close(l->s, &l->who, id, body);
 	strbuf_puts(out, l->first ? "" : ",");
 	l->first = false;
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, out);
 	show_members(l->s, &j, id, a, &l->fields, body);
 	json_close_object(&j);
 	json_decref(body);

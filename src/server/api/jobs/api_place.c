@@ -289,8 +289,7 @@ static void answer(struct server *s, struct placing *w)
 	struct strbuf out = {0};
 	struct json j;
 
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &out);
 	json_open_array(&j, "results");
 	json_open_object(&j, NULL);
 	json_text(&j, "id", w->id);

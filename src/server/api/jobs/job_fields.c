@@ -635,8 +635,7 @@ static void f_array_counts(const struct subject *x, struct value *v)
 	if (!x->a)
 		return;
 	array_counts(x->s, x->a, counts);
-	json_init(&j, &v->scratch, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &v->scratch);
 	for (const char *p = "QRHWSEC"; *p; p++)
 		json_int(&j, (char[]){*p, '\0'}, counts[(unsigned char)*p]);
 	json_close_object(&j);

@@ -144,8 +144,7 @@ void job_reason_json(const struct subject *x, struct strbuf *out)
 	struct ground g = ground_of(x, &text);
 	struct json j;
 
-	json_init(&j, out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, out);
 	json_text(&j, "code", g.code);
 	json_text(&j, "text", g.text ? g.text : strbuf_text(&text));
 	ground_values(x->s, &g, strbuf_text(&text), &j);

@@ -176,8 +176,7 @@ static void on_listed(void *context, int fd, const char *reason)
 		reading_refuse(x, fd < 0 ? reason : "the list could not be read");
 		return;
 	}
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &out);
 	json_text(&j, "path", x->path);
 	json_close_object(&j);
 	out.n--; /* both are objects: splice the list's members in here */

@@ -113,8 +113,7 @@ void api_page_link(struct server *s, const struct call *c)
 	page_url(s, url, sizeof url - sizeof key - 8);
 	n = strlen(url);
 	snprintf(url + n, sizeof url - n, "#key=%s", key);
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &out);
 	json_text(&j, "url", url);
 	json_close_object(&j);
 	http_reply_strbuf(c->r, 201, "application/json", &out);
@@ -138,8 +137,7 @@ static void begun_reply(struct server *s, struct http_request *r, const char *co
 	struct json j;
 
 	cookie_set(s, r, cookie, SESSION_LIFE);
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &out);
 	json_text(&j, "token", token);
 	json_close_object(&j);
 	reply_later(s, r, 201, &out);

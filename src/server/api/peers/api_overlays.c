@@ -252,8 +252,7 @@ void api_overlays(struct server *s, const struct call *c)
 	struct strbuf out = {0};
 	struct json j;
 
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &out);
 	json_open_array(&j, "overlays");
 	for (size_t i = 0; i < s->overlays->list.n; i++)
 		overlay_show(&overlay_row, &(struct subject){.overlay = *s->overlays->list.v[i], .s = s}, &j);
@@ -564,8 +563,7 @@ void api_keeper(struct server *s, const struct call *c)
 	if (!keeper_admit(s, c))
 		return;
 	json_array_foreach(json_object_get(c->body, "overlays"), i, v) report_take(s, v);
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &out);
 	json_text(&j, "server", realm_address(s));
 	strbuf_printf(&dir, "%s/overlays", s->instance->where.state);
 	json_text(&j, "dir", dir.text);
@@ -639,8 +637,7 @@ static void request_begin(struct server *s, const struct call *c, struct overlay
 		return;
 	}
 	vec_push(&o->allocations, (struct overlay_allocation){.id = id, .nodes = nodes, .submitted = s->clock->now});
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &out);
 	json_open_array(&j, "tokens");
 	for (size_t i = 0; i < o->slots.n && nodes > 0; i++) {
 		struct token_record t = {.kind = TOKEN_JOIN, .uses = 1, .expires = s->clock->now + JOIN_LIFE_MAX};

@@ -229,8 +229,7 @@ void api_courier_work(struct server *s, const struct call *c)
 		return;
 	if (at == 0)
 		away_any(s);
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &out);
 	json_open_array(&j, "jobs");
 	for (; at < s->jobs->leaving.n && looked < SCAN && rows < ROWS; at++, looked++)
 		if (away_due(s, s->jobs->leaving.v[at])) {
@@ -461,8 +460,7 @@ void api_withdraw(struct server *s, const struct call *c)
 		strbuf_printf(&id, "%llu[].%s", (unsigned long long)k->first, s->instance->name);
 	else if (k->count)
 		key_id(s, job_key(k->first, -1), &id);
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &out);
 	json_text(&j, "id", id.n ? id.text : NULL);
 	if (k && k->count && !array_find(s, k->first) && !entry_find(s, k->first, -1, &known))
 		json_bool(&j, "forgotten", true);

@@ -97,8 +97,7 @@ static void answer(struct server *s, const struct call *c, const char *kind, boo
 	struct lives l = {.j = &j, .after = query_number(c, "after", -1)};
 	struct err err;
 
-	json_init(&j, &out, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &out);
 	json_open_array(&j, "events");
 	int rc = store_get_life(s->store, kind, c->name, one, &l, &err);
 	json_close_array(&j);

@@ -224,8 +224,7 @@ static void line_write(const struct server *s, const struct store_event *e, uint
 	struct json j;
 	char state[2] = {entry_state(s, id), '\0'};
 
-	json_init(&j, &data, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &data);
 	json_int(&j, "seq", (int64_t)e->seq);
 	json_int(&j, "time", e->time);
 	entry_id(s, id, &text);

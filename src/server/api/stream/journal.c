@@ -86,8 +86,7 @@ static void line_begin(const struct server *s, struct line *l, struct strbuf *ou
 
 	*l = (struct line){.out = out, .json = format && strcmp(format, "json") == 0};
 	if (l->json) {
-		json_init(&l->j, out, false);
-		json_open_object(&l->j, NULL);
+		json_begin(&l->j, out);
 		json_int(&l->j, "time", time);
 		json_text(&l->j, "event", kind);
 	} else {

@@ -180,8 +180,7 @@ static void hook_send(struct server *s, uint32_t id, enum hook_event e)
 	if (!s->jobs->entries.v[id].spec || !hooks_want(s, e))
 		return;
 	h = mem_zalloc(sizeof *h);
-	json_init(&j, &text, false);
-	json_open_object(&j, NULL);
+	json_begin(&j, &text);
 	json_open_object(&j, "job");
 	submission_brief(s, s->jobs->entries.v[id].spec, &j);
 	json_close_object(&j);
