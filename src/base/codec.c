@@ -57,7 +57,7 @@ int64_t field_number(const struct field *f, const void *record)
 	}
 }
 
-static void number_set(const struct field *f, void *record, int64_t n)
+void field_number_set(const struct field *f, void *record, int64_t n)
 {
 	void *at = (char *)record + f->at;
 
@@ -172,7 +172,7 @@ void field_reset(const struct field *f, void *record)
 		for (const struct field *m = f->of->fields; m->name; m++)
 			field_reset(m, (char *)record + f->at);
 	else
-		number_set(f, record, f->missing);
+		field_number_set(f, record, f->missing);
 }
 
 bool field_same(const struct field *f, const void *a, const void *b)
@@ -208,11 +208,8 @@ static const char *choice_at(const char *words, int64_t n, size_t *ret_length)
 	return words ? words : "";
 }
 
-/* Returns the position of a text in "a|b|c", or -1. */
-static int64_t choice_find(const char *words, const char *text)
+int64_t choice_find(const char *words, const char *text, size_t n)
 {
-	size_t n = strlen(text);
-
 	for (int64_t at = 0;; at++) {
 		size_t length = strcspn(words, "|");
 		if (length == n && memcmp(words, text, n) == 0)
@@ -473,8 +470,7 @@ void field_store(const struct field *f, const void *record, const struct names *
 
 /* ---- reading ---- */
 
-/* Returns the range that the form can hold, where the field itself has no bounds. */
-static void bounds(const struct field *f, int64_t *ret_least, int64_t *ret_most)
+void field_bounds(const struct field *f, int64_t *ret_least, int64_t *ret_most)
 {
 	static const struct {
 		int64_t least, most;
@@ -532,7 +528,7 @@ static int spelled_read(const struct field *f, const json_t *value, int64_t *ret
 	if (rc < 0)
 		return rc;
 	if (f->form != FORM_LETTERS) {
-		*ret = choice_find(f->words, text);
+		*ret = choice_find(f->words, text, strlen(text));
 		return *ret >= 0 ? 0 : err_set(err, -EINVAL, "%s \"%.40s\" must be one of %s", f->name, text, f->words);
 	}
 	rc = letters_parse(f->name, f->letters, text, &bits, err);
@@ -570,11 +566,11 @@ static int member_read(const struct field *f, const json_t *value, void *record,
 		*(double *)((char *)record + f->at) = json_number_value(value);
 		return 0;
 	} else {
-		bounds(f, &least, &most);
+		field_bounds(f, &least, &most);
 		rc = value_read_number(value, f->name, least, most, &number, err);
 	}
 	if (rc == 0)
-		number_set(f, record, number);
+		field_number_set(f, record, number);
 	return rc;
 }
 
@@ -583,8 +579,7 @@ int field_read(const struct field *f, const json_t *value, void *record, struct 
 	return member_read(f, value, record, &(struct loader){.words = words}, err);
 }
 
-/* Returns true if a row is selected; `in` 0 selects every row. */
-static bool is_in(const struct field *f, uint32_t in)
+bool field_is_in(const struct field *f, uint32_t in)
 {
 	return !in || f->in & in;
 }
@@ -598,10 +593,10 @@ static bool is_named(const struct field *f, const char *name)
 const struct field *field_find(const struct field *rows, uint32_t in, const char *name, const struct field *hint)
 {
 	for (const struct field *f = hint ? hint + 1 : rows; f->name; f++)
-		if (is_in(f, in) && is_named(f, name))
+		if (field_is_in(f, in) && is_named(f, name))
 			return f;
 	for (const struct field *f = rows; hint && f <= hint; f++)
-		if (is_in(f, in) && is_named(f, name))
+		if (field_is_in(f, in) && is_named(f, name))
 			return f;
 	return NULL;
 }
@@ -611,7 +606,7 @@ const struct field *field_find(const struct field *rows, uint32_t in, const char
 void record_store(const struct field *rows, uint32_t in, const void *record, const struct names *words, struct json *j)
 {
 	for (const struct field *f = rows; f->name; f++)
-		if (is_in(f, in))
+		if (field_is_in(f, in))
 			field_store(f, record, words, j);
 }
 
@@ -632,12 +627,12 @@ int record_fill(const struct field *rows, uint32_t in, const json_t *object, voi
 	int rc;
 
 	for (const struct field *m = rows; m->name; m++)
-		if (is_in(m, in))
+		if (field_is_in(m, in))
 			field_reset(m, record);
 	if (!json_is_object(object))
 		return err_set(err, -EINVAL, "a record must be an object");
 	for (const struct field *m = rows; m->name; m++)
-		if (is_in(m, in) && is_lacking(m, object))
+		if (field_is_in(m, in) && is_lacking(m, object))
 			return err_set(err, -EINVAL, "a record lacks \"%s\"", m->name);
 	json_object_foreach((json_t *)object, key, value)
 	{
@@ -686,7 +681,7 @@ void record_show(const struct field *rows, uint32_t in, const void *record, cons
 	struct value v = {0};
 
 	for (const struct field *f = rows; f->name; f++) {
-		if (!is_in(f, in))
+		if (!field_is_in(f, in))
 			continue;
 		if (f->inside) {
 			inside_show(f, record, j);

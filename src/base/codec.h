@@ -92,6 +92,9 @@ int record_load(const struct field *rows, uint32_t in, const json_t *object, voi
 /* Like record_load(), with texts and lists in an arena, so that they outlive the object. */
 int record_read(const struct field *rows, uint32_t in, const json_t *object, void *record, struct arena *a,
 		struct err *err);
+/* Like record_read(), from the text of the object, which need not be JSON. */
+int record_read_text(const struct field *rows, uint32_t in, const char *text, size_t n, void *record, struct arena *a,
+		     struct err *err);
 /* Writes the members for display and for the API into an open object. A member that the record
  * lacks is null if its row allows null, left out if it is not REQUIRED, and otherwise shown as
  * it is: a number, or "" for a text. A number counts as lacking only if it is SPARSE, may be

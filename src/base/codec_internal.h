@@ -1,5 +1,5 @@
 /*
- * codec_internal.h - interface between codec.c and codec_list.c.
+ * codec_internal.h - interface between codec.c, codec_list.c and codec_text.c.
  */
 #ifndef BASE_CODEC_INTERNAL_H
 #define BASE_CODEC_INTERNAL_H
@@ -16,7 +16,21 @@ struct loader {
 int record_fill(const struct field *rows, uint32_t in, const json_t *object, void *record, const struct loader *l,
 		struct err *err);
 
+/* Returns true if a row is selected; `in` 0 selects every row. */
+bool field_is_in(const struct field *f, uint32_t in);
+/* Returns the position of a text in "a|b|c", or -1. */
+int64_t choice_find(const char *words, const char *text, size_t n);
+/* Returns the field's bounds, or the range that its form can hold. */
+void field_bounds(const struct field *f, int64_t *ret_least, int64_t *ret_most);
+/* Sets a member that is kept as a number. */
+void field_number_set(const struct field *f, void *record, int64_t n);
+
 /* ---- codec_list.c ---- */
+
+/* Returns the most elements that a list may have. */
+size_t list_most(const struct field *f);
+/* Sets a list whose elements are in an arena; texts end with NULL. */
+void list_set(const struct field *f, void *record, void *elements, int n);
 
 /* Reads a FORM_LENT or FORM_BYTES text of at most `most` bytes. */
 int bytes_read(const struct field *f, const json_t *value, size_t most, struct arena *a, const char **ret,

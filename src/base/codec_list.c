@@ -114,7 +114,7 @@ static int list_count(const struct field *f, const void *record)
 	return n;
 }
 
-static void list_set(const struct field *f, void *record, void *elements, int n)
+void list_set(const struct field *f, void *record, void *elements, int n)
 {
 	*(void **)(void *)((char *)record + f->at) = elements;
 	if (f->form != FORM_TEXTS)
@@ -206,9 +206,14 @@ static int names_read(const struct field *f, const json_t *value, void *record, 
 	return 0;
 }
 
+size_t list_most(const struct field *f)
+{
+	return f->most ? (size_t)f->most : LIST_MOST;
+}
+
 int list_read(const struct field *f, const json_t *value, void *record, const struct loader *l, struct err *err)
 {
-	size_t n = json_array_size(value), most = f->most ? (size_t)f->most : LIST_MOST;
+	size_t n = json_array_size(value), most = list_most(f);
 	size_t size = f->form == FORM_TEXTS ? sizeof(char *) : f->size;
 	void *elements;
 	int rc = 0;

@@ -8,39 +8,38 @@
  */
 #include "base/jsonread.h"
 
-#include <stdbool.h>
 #include <string.h>
 
-#include "base/strbuf.h"
+#include "base/jsonread_internal.h"
 
-#define KEY_MOST 63    /* bytes */
 #define DEPTH_MOST 64  /* far below jansson's own limit */
 #define DIGITS_MOST 18 /* cannot overflow */
 
-struct reader {
-	const char *at, *end;
-	bool unique;	    /* a key may not appear twice in an object */
-	struct strbuf text; /* a text with its escapes replaced */
-};
+/* ---- tokens ---- */
 
-static void blanks_skip(struct reader *r)
+void jsonread_blanks(struct jsonread *r)
 {
 	while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\t' || *r->at == '\r'))
 		r->at++;
 }
 
-/* Skips a character and the blanks in front of it. */
-static bool skip(struct reader *r, char c)
+bool jsonread_skip(struct jsonread *r, char c)
 {
-	blanks_skip(r);
+	jsonread_blanks(r);
 	if (r->at == r->end || *r->at != c)
 		return false;
 	r->at++;
 	return true;
 }
 
+bool jsonread_end(struct jsonread *r)
+{
+	jsonread_blanks(r);
+	return r->at == r->end;
+}
+
 /* Skips what stands for itself in a text: no control characters, quotes and escapes. */
-static bool plain_skip(struct reader *r)
+static bool plain_skip(struct jsonread *r)
 {
 	unsigned char high = 0;
 
@@ -50,7 +49,7 @@ static bool plain_skip(struct reader *r)
 }
 
 /* Replaces an escape by its character. */
-static bool escape_take(struct reader *r)
+static bool escape_take(struct jsonread *r)
 {
 	static const char letters[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
 	const char *found = r->end - r->at >= 2 && r->at[1] ? strchr(letters, r->at[1]) : NULL;
@@ -62,8 +61,7 @@ static bool escape_take(struct reader *r)
 	return true;
 }
 
-/* Reads a text after its opening quote. */
-static json_t *text_take(struct reader *r)
+bool jsonread_text(struct jsonread *r, const char **ret, size_t *ret_n, bool *ret_high)
 {
 	const char *begin = r->at;
 	bool high = plain_skip(r);
@@ -74,7 +72,7 @@ static json_t *text_take(struct reader *r)
 		strbuf_add(&r->text, begin, n);
 		while (r->at < r->end && *r->at == '\\') {
 			if (!escape_take(r))
-				return NULL;
+				return false;
 			const char *next = r->at;
 			high |= plain_skip(r);
 			strbuf_add(&r->text, next, (size_t)(r->at - next));
@@ -82,80 +80,96 @@ static json_t *text_take(struct reader *r)
 		begin = r->text.text;
 		n = r->text.n;
 	}
-	if (r->at == r->end || *r->at++ != '"')
-		return NULL;
-	/* jansson checks UTF-8 */
-	return high ? json_stringn(begin, n) : json_stringn_nocheck(begin, n);
+	*ret = begin;
+	*ret_n = n;
+	*ret_high = high;
+	return r->at < r->end && *r->at++ == '"';
 }
 
-static json_t *number_take(struct reader *r)
+bool jsonread_number(struct jsonread *r, int64_t *ret)
 {
 	bool minus = r->at < r->end && *r->at == '-';
 	const char *begin = r->at += minus;
-	json_int_t n = 0;
+	int64_t n = 0;
 
 	while (r->at < r->end && *r->at >= '0' && *r->at <= '9' && r->at - begin < DIGITS_MOST)
 		n = n * 10 + (*r->at++ - '0');
 	if (r->at == begin || r->at == r->end || (*begin == '0' && (minus || r->at - begin > 1)) ||
 	    !strchr(",]} \t\r\n", *r->at) || !*r->at)
-		return NULL;
-	return json_integer(minus ? -n : n);
+		return false;
+	*ret = minus ? -n : n;
+	return true;
 }
 
-static bool word_take(struct reader *r, const char *word, size_t n)
+bool jsonread_word(struct jsonread *r, const char *word)
 {
+	size_t n = strlen(word);
+
 	if ((size_t)(r->end - r->at) <= n || memcmp(r->at, word, n) != 0 || !strchr(",]} \t\r\n", r->at[n]))
 		return false;
 	r->at += n;
 	return true;
 }
 
-/* Reads a key after its opening quote, and the colon. */
-static bool key_take(struct reader *r, char *ret)
+bool jsonread_key(struct jsonread *r, char ret[JSONREAD_KEY])
 {
 	const char *begin = r->at;
 	bool high = plain_skip(r);
 	size_t n = (size_t)(r->at - begin);
 
-	if (high || n > KEY_MOST || r->at == r->end || *r->at++ != '"')
+	if (high || n >= JSONREAD_KEY || r->at == r->end || *r->at++ != '"')
 		return false;
 	memcpy(ret, begin, n);
 	ret[n] = '\0';
-	return skip(r, ':');
+	return jsonread_skip(r, ':');
 }
 
-static json_t *value_take(struct reader *r, int depth);
+/* ---- values ---- */
 
-static bool members_take(struct reader *r, json_t *object, int depth)
+static json_t *text_take(struct jsonread *r)
 {
-	char key[KEY_MOST + 1];
+	const char *text;
+	size_t n;
+	bool high;
 
-	if (skip(r, '}'))
+	if (!jsonread_text(r, &text, &n, &high))
+		return NULL;
+	/* jansson checks UTF-8 */
+	return high ? json_stringn(text, n) : json_stringn_nocheck(text, n);
+}
+
+static json_t *value_take(struct jsonread *r, int depth);
+
+static bool members_take(struct jsonread *r, json_t *object, int depth)
+{
+	char key[JSONREAD_KEY];
+
+	if (jsonread_skip(r, '}'))
 		return true;
 	do {
-		if (!skip(r, '"') || !key_take(r, key) || (r->unique && json_object_get(object, key)))
+		if (!jsonread_skip(r, '"') || !jsonread_key(r, key) || (r->unique && json_object_get(object, key)))
 			return false;
 		json_t *value = value_take(r, depth);
 		if (!value || json_object_set_new_nocheck(object, key, value) < 0)
 			return false;
-	} while (skip(r, ','));
-	return skip(r, '}');
+	} while (jsonread_skip(r, ','));
+	return jsonread_skip(r, '}');
 }
 
-static bool elements_take(struct reader *r, json_t *list, int depth)
+static bool elements_take(struct jsonread *r, json_t *list, int depth)
 {
-	if (skip(r, ']'))
+	if (jsonread_skip(r, ']'))
 		return true;
 	do {
 		json_t *value = value_take(r, depth);
 		if (!value || json_array_append_new(list, value) < 0)
 			return false;
-	} while (skip(r, ','));
-	return skip(r, ']');
+	} while (jsonread_skip(r, ','));
+	return jsonread_skip(r, ']');
 }
 
 /* Returns an object or a list if all of it could be read, or NULL. */
-static json_t *nest_take(struct reader *r, bool list, int depth)
+static json_t *nest_take(struct jsonread *r, bool list, int depth)
 {
 	json_t *ret = list ? json_array() : json_object();
 
@@ -165,45 +179,42 @@ static json_t *nest_take(struct reader *r, bool list, int depth)
 	return NULL;
 }
 
-static json_t *value_take(struct reader *r, int depth)
+static json_t *value_take(struct jsonread *r, int depth)
 {
-	if (skip(r, '"'))
+	int64_t number;
+
+	if (jsonread_skip(r, '"'))
 		return text_take(r);
-	if (skip(r, '{'))
+	if (jsonread_skip(r, '{'))
 		return nest_take(r, false, depth);
-	if (skip(r, '['))
+	if (jsonread_skip(r, '['))
 		return nest_take(r, true, depth);
-	if (word_take(r, "true", 4))
+	if (jsonread_word(r, "true"))
 		return json_true();
-	if (word_take(r, "false", 5))
+	if (jsonread_word(r, "false"))
 		return json_false();
-	if (word_take(r, "null", 4))
+	if (jsonread_word(r, "null"))
 		return json_null();
-	return number_take(r);
+	return jsonread_number(r, &number) ? json_integer(number) : NULL;
 }
 
 json_t *json_read(const char *text, size_t n, size_t flags, json_error_t *error)
 {
 	const size_t known = JSON_ALLOW_NUL | JSON_DISABLE_EOF_CHECK | JSON_DECODE_ANY | JSON_REJECT_DUPLICATES;
-	struct reader r = {.at = text, .end = text + n, .unique = flags & JSON_REJECT_DUPLICATES};
+	struct jsonread r = {.at = text, .end = text + n, .unique = flags & JSON_REJECT_DUPLICATES};
 	json_t *ret = NULL;
 
-	if (!(flags & ~known) && (skip(&r, '{') || skip(&r, '[')))
+	if (!(flags & ~known) && (jsonread_skip(&r, '{') || jsonread_skip(&r, '[')))
 		ret = nest_take(&r, r.at[-1] == '[', 0);
 	strbuf_fini(&r.text);
-	size_t position = (size_t)(r.at - text);
-	if (ret && !(flags & JSON_DISABLE_EOF_CHECK)) {
-		blanks_skip(&r);
-		position = (size_t)(r.at - text);
-		if (r.at != r.end) {
-			json_decref(ret);
-			ret = NULL;
-		}
+	if (ret && !(flags & JSON_DISABLE_EOF_CHECK) && !jsonread_end(&r)) {
+		json_decref(ret);
+		ret = NULL;
 	}
 	if (!ret)
 		return json_loadb(text, n, flags, error);
 	if (error) {
-		*error = (json_error_t){.line = -1, .column = -1, .position = (int)position};
+		*error = (json_error_t){.line = -1, .column = -1, .position = (int)(r.at - text)};
 		memcpy(error->source, "<buffer>", sizeof "<buffer>");
 	}
 	return ret;

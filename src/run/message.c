@@ -128,10 +128,8 @@ int request_read(char kind, const char *text, size_t n, struct arena *a, struct 
 {
 	bool tagged = kind == FRAME_SIGNAL || kind == FRAME_CLEAN || kind == FRAME_ERASE,
 	     placed = kind == FRAME_OPEN || kind == FRAME_LOOK || kind == FRAME_ERASE;
-	json_t *root = json_read(text, n, 0, NULL);
-	int r = record_read(request_rows, 0, root, ret, a, NULL);
+	int r = record_read_text(request_rows, 0, text, n, ret, a, NULL);
 
-	json_decref(root);
 	if (r < 0 || !(tagged || placed) || (tagged && !is_tag(ret->tag)))
 		return -EINVAL;
 	return placed && (!ret->user || !ret->path || (ret->uid == NO_ID) != (ret->gid == NO_ID)) ? -EINVAL : 0;
@@ -172,11 +170,9 @@ void answer_write(const struct answer *a, struct strbuf *out)
 
 int answer_read(const char *text, size_t n, struct arena *a, struct answer *ret, struct err *err)
 {
-	json_t *root = json_read(text, n, 0, NULL);
 	struct answer answer;
-	int r = record_read(answer_rows, 0, root, &answer, a, NULL);
+	int r = record_read_text(answer_rows, 0, text, n, &answer, a, NULL);
 
-	json_decref(root);
 	if (r < 0)
 		return err_set(err, -EPROTO, "an answer of the nursery can't be understood: %.*s",
 			       n > 100 ? 100 : (int)n, text);

@@ -299,40 +299,64 @@ static int order_check(const struct order *o, struct err *err)
 	return 0;
 }
 
-/* ---- reading JSON ---- */
+/* ---- reading ---- */
 
-int order_load(const json_t *object, struct arena *a, struct order *ret, struct err *err)
+/* Checks an order that was read with the result `r`. */
+static int order_take(int r, struct order *o, struct order *ret, struct err *err)
 {
-	struct order o;
-	int r = record_read(order_rows, 0, object, &o, a, err);
-
 	if (!r)
-		r = lists_check(&o, err);
+		r = lists_check(o, err);
 	if (r)
 		return err_prefix(err, r, "order");
 	/* a room runs no program and has no output of its own: the part with the script writes the
 	 * job's output */
-	if (o.room)
-		o.script = o.out = o.err = o.terminal.pty = NULL;
-	r = order_check(&o, err);
+	if (o->room)
+		o->script = o->out = o->err = o->terminal.pty = NULL;
+	r = order_check(o, err);
 	if (!r)
-		*ret = o;
+		*ret = *o;
 	return r;
+}
+
+/* Checks a result that was read with the result `r`. */
+static int result_take(int r, const struct result *res, struct result *ret, struct err *err)
+{
+	if (r)
+		return err_prefix(err, r, "result");
+	if (res->status < (res->how == RESULT_SIGNALED) ||
+	    res->status > (res->how == RESULT_SIGNALED ? RESULT_SIGNAL_MAX : RESULT_EXIT_MAX))
+		return err_set(err, -EINVAL, "result: status %d is not an exit code (0-%d) or a signal (1-%d)",
+			       res->status, RESULT_EXIT_MAX, RESULT_SIGNAL_MAX);
+	*ret = *res;
+	return 0;
+}
+
+int order_load(const json_t *object, struct arena *a, struct order *ret, struct err *err)
+{
+	struct order o;
+
+	return order_take(record_read(order_rows, 0, object, &o, a, err), &o, ret, err);
+}
+
+int order_read(const char *text, size_t n, struct arena *a, struct order *ret, struct err *err)
+{
+	struct order o;
+
+	return order_take(record_read_text(order_rows, 0, text, n, &o, a, err), &o, ret, err);
 }
 
 int result_load(const json_t *object, struct arena *a, struct result *ret, struct err *err)
 {
 	struct result res;
-	int r = record_read(result_rows, 0, object, &res, a, err);
 
-	if (r)
-		return err_prefix(err, r, "result");
-	if (res.status < (res.how == RESULT_SIGNALED) ||
-	    res.status > (res.how == RESULT_SIGNALED ? RESULT_SIGNAL_MAX : RESULT_EXIT_MAX))
-		return err_set(err, -EINVAL, "result: status %d is not an exit code (0-%d) or a signal (1-%d)",
-			       res.status, RESULT_EXIT_MAX, RESULT_SIGNAL_MAX);
-	*ret = res;
-	return 0;
+	return result_take(record_read(result_rows, 0, object, &res, a, err), &res, ret, err);
+}
+
+int result_read(const char *text, size_t n, struct arena *a, struct result *ret, struct err *err)
+{
+	struct result res;
+
+	return result_take(record_read_text(result_rows, 0, text, n, &res, a, err), &res, ret, err);
 }
 
 int saves_load(const json_t *object, struct saves *ret)
@@ -342,24 +366,6 @@ int saves_load(const json_t *object, struct saves *ret)
 
 	if (!r)
 		*ret = saves;
-	return r;
-}
-
-int order_read(const char *text, size_t n, struct arena *a, struct order *ret, struct err *err)
-{
-	json_t *root = json_read(text, n, 0, NULL);
-	int r = order_load(root, a, ret, err);
-
-	json_decref(root);
-	return r;
-}
-
-int result_read(const char *text, size_t n, struct arena *a, struct result *ret, struct err *err)
-{
-	json_t *root = json_read(text, n, 0, NULL);
-	int r = result_load(root, a, ret, err);
-
-	json_decref(root);
 	return r;
 }
 

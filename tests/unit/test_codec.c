@@ -20,7 +20,10 @@
 #include "base/json.h"
 #include "base/mem.h"
 #include "base/names.h"
+#include "base/rng.h"
 #include "base/strbuf.h"
+
+#define TEXTS 50000 /* random changes of a text */
 
 enum state { IDLE, BUSY, DOWN };
 enum { KEPT = 1 << 0, SEEN = 1 << 1 };
@@ -397,6 +400,105 @@ static void test_wrong_lists_are_refused(void **state)
 	arena_destroy(a);
 }
 
+/* Records from text: any text gives what its JSON gives. */
+struct letter {
+	const char *to, *note;
+	uint8_t weight;
+	int32_t floor;
+	int64_t sent;
+	uint64_t number;
+	bool urgent;
+	enum state state;
+	struct frame frame;
+	struct seat seat;
+};
+
+static const struct field letter_rows[] = {
+	{"to", .in = ALWAYS, .most = 8, MEMBER_AS(FORM_BYTES, struct letter, to)},
+	{"note", MEMBER(struct letter, note)},
+	{"weight", MEMBER(struct letter, weight)},
+	{"floor", .missing = -1, MEMBER(struct letter, floor)},
+	{"sent", .least = -5, .most = 1000, MEMBER(struct letter, sent)},
+	{"number", MEMBER(struct letter, number)},
+	{"urgent", MEMBER(struct letter, urgent)},
+	{"state", .in = ALWAYS, .words = "idle|busy|down", MEMBER_AS(FORM_CHOICE, struct letter, state)},
+	{"argv", MEMBER(struct letter, frame.argv)},
+	{"cpus", .most = 3, MEMBER_LIST(FORM_INTS, struct letter, frame.cpus, frame.ncpus)},
+	{"seat", .of = &seats, MEMBER_AS(FORM_RECORD, struct letter, seat)},
+	{0},
+};
+
+static void text_compare(const char *text, size_t n)
+{
+	char *exact = malloc(n ? n : 1); /* a byte behind the text is found by the sanitizer */
+	struct arena *a = arena_create();
+	struct strbuf expected = {0}, found = {0};
+	struct err err = {.text = ""}, other = {.text = ""};
+	struct letter x, y;
+
+	memcpy(exact, text, n);
+	memset(&x, 0xa5, sizeof x);
+	memset(&y, 0x5a, sizeof y);
+	json_t *o = json_loadb(exact, n, 0, NULL);
+	int rc = record_read(letter_rows, 0, o, &x, a, &err);
+	json_decref(o);
+	int same = record_read_text(letter_rows, 0, exact, n, &y, a, &other);
+	free(exact);
+	if (rc != same || strcmp(err.text, other.text) != 0)
+		fail_msg("%.*s: %d (%s), not %d (%s)", (int)n, text, same, other.text, rc, err.text);
+	if (rc == 0) {
+		record_store_text(letter_rows, 0, &x, NULL, &expected);
+		record_store_text(letter_rows, 0, &y, NULL, &found);
+		assert_string_equal(found.text, expected.text);
+	}
+	strbuf_fini(&expected);
+	strbuf_fini(&found);
+	arena_destroy(a);
+}
+
+static void test_text_gives_what_its_json_gives(void **state)
+{
+	static const char *const texts[] = {
+		"",
+		"[]",
+		"{}",
+		"{\"to\":\"a\",\"state\":\"busy\"}",
+		" { \"to\" : \"a\" , \"state\" : \"idle\" , \"weight\" : 255 , \"urgent\" : true } ",
+		"{\"to\":\"a\",\"state\":\"busy\"}x",
+		"{\"to\":\"a\",\"state\":\"busy\",}",
+		"{\"to\":null,\"state\":\"busy\"}",
+		"{\"to\":\"123456789\",\"state\":\"busy\"}",
+		"{\"to\":\"a\",\"state\":\"lost\"}",
+		"{\"to\":\"a\",\"to\":\"b\",\"state\":\"busy\",\"cpus\":[1],\"cpus\":[]}",
+		"{\"state\":\"down\",\"to\":{\"hex\":\"ff\"},\"argv\":[{\"hex\":\"fe\"}]}",
+		"{\"to\":\"a\",\"state\":\"busy\",\"weight\":256}",
+		"{\"to\":\"a\",\"state\":\"busy\",\"sent\":-6}",
+		"{\"to\":\"a\",\"state\":\"busy\",\"cpus\":[0,1,2,3]}",
+		"{\"to\":\"a\",\"state\":\"busy\",\"cpus\":[2147483648]}",
+		"{\"to\":\"a\",\"state\":\"busy\",\"note\":\"\\u00e4\\u0000\"}",
+		"{\"to\":\"a\",\"state\":\"busy\",\"seat\":{\"name\":\"n1\"},\"new\":[{}]}",
+	};
+	static const char text[] =
+		"{\"to\":\"b\\\"c\",\"note\":\"\xc3\xa4\",\"weight\":7,\"floor\":-20,\"sent\":400,"
+		"\"number\":90071992547,\"urgent\":true,\"state\":\"down\",\"argv\":[\"A=\\n\",\"\"],"
+		"\"cpus\":[0,12]}";
+	static const char letters[] = "\"\\{}[]:,0123-.eEtrufalsn \n\t/bx\x80\xc3\xa4\x7f";
+	struct rng r;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		text_compare(texts[i], strlen(texts[i]));
+	text_compare(text, sizeof text - 1);
+	rng_seed(&r, 1);
+	for (int i = 0; i < TEXTS; i++) {
+		char changed[sizeof text];
+		memcpy(changed, text, sizeof text);
+		for (uint64_t k = 1 + rng_below(&r, 3); k > 0; k--)
+			changed[rng_below(&r, sizeof text - 1)] = letters[rng_below(&r, sizeof letters)];
+		text_compare(changed, sizeof text - 1 - (rng_below(&r, 8) ? 0 : rng_below(&r, sizeof text - 1)));
+	}
+}
+
 struct guest {
 	name_list servers;
 	const json_t *more;
@@ -454,6 +556,7 @@ int main(void)
 		cmocka_unit_test(test_reals_return),
 		cmocka_unit_test(test_lists_and_bytes_return),
 		cmocka_unit_test(test_wrong_lists_are_refused),
+		cmocka_unit_test(test_text_gives_what_its_json_gives),
 		cmocka_unit_test(test_names_and_json_return),
 	};
 
