@@ -202,17 +202,27 @@ void room_clear(const struct order *o, const struct identity *who, bool keep)
 		tmpdir_remove(o, who);
 }
 
+/* A variable of the attempt: the order's is left out. */
 struct setting {
-	const char *name, *value; /* NULL: keep the order's value */
+	const char *name;
+	size_t length;	   /* the name's, in bytes */
+	const char *value; /* NULL: keep the order's value, unless it is always dropped */
+	/* the one of the job that submitted this one (-V) would be taken for its own (saving.c) */
+	bool dropped;
 };
+#define SETTING(text, ...)                                                                                             \
+	{                                                                                                              \
+		.name = (text), .length = sizeof(text) - 1, __VA_ARGS__                                                \
+	}
 
 static bool is_set(const struct setting *list, size_t n, const char *entry)
 {
-	for (size_t i = 0; i < n; i++) {
-		size_t length = strlen(list[i].name);
-		if (list[i].value && !strncmp(entry, list[i].name, length) && entry[length] == '=')
+	size_t length = strcspn(entry, "=");
+
+	for (size_t i = 0; i < n; i++)
+		if (length == list[i].length && (list[i].value || list[i].dropped) && entry[length] &&
+		    !memcmp(entry, list[i].name, length))
 			return true;
-	}
 	return false;
 }
 
@@ -226,24 +236,18 @@ static const char *gpus_text(const struct order *o, struct arena *a)
 	return text;
 }
 
-/* Returns true for variables of the job that submitted this one (-V): they would be taken for its
- * own (saving.c). */
-static bool is_attempts(const char *entry)
-{
-	return !strncmp(entry, "SHUNT_RESTART=", 14) || !strncmp(entry, "SHUNT_CHECKPOINT_DIR=", 21) ||
-	       !strncmp(entry, "PBS_GPUFILE=", 12);
-}
-
 char **room_environment(const struct order *o, const char *instance, struct arena *a)
 {
 	const char *gpus = gpus_text(o, a), *file = gpufile_path(o, a);
-	const struct setting settings[] = {{"SHUNT_TAG", arena_printf(a, "%s@%s", o->tag, instance)},
-					   {"PBS_NODEFILE", o->nodefile_path},
-					   {"PBS_GPUFILE", file},
-					   {"TMPDIR", o->tmpdir},
-					   {"CUDA_VISIBLE_DEVICES", gpus},
-					   {"ROCR_VISIBLE_DEVICES", gpus},
-					   {"GPU_DEVICE_ORDINAL", gpus}};
+	const struct setting settings[] = {SETTING("SHUNT_TAG", arena_printf(a, "%s@%s", o->tag, instance)),
+					   SETTING("PBS_NODEFILE", o->nodefile_path),
+					   SETTING("PBS_GPUFILE", file, true),
+					   SETTING("TMPDIR", o->tmpdir),
+					   SETTING("CUDA_VISIBLE_DEVICES", gpus),
+					   SETTING("ROCR_VISIBLE_DEVICES", gpus),
+					   SETTING("GPU_DEVICE_ORDINAL", gpus),
+					   SETTING("SHUNT_RESTART", NULL, true),
+					   SETTING("SHUNT_CHECKPOINT_DIR", NULL, true)};
 	const size_t count = sizeof settings / sizeof *settings;
 	size_t n = 0, kept = 0;
 
@@ -251,7 +255,7 @@ char **room_environment(const struct order *o, const char *instance, struct aren
 		n++;
 	char **env = arena_alloc(a, (n + count + 1) * sizeof *env);
 	for (size_t i = 0; i < n; i++)
-		if (!is_set(settings, count, o->env[i]) && !is_attempts(o->env[i]))
+		if (!is_set(settings, count, o->env[i]))
 			env[kept++] = o->env[i];
 	for (size_t i = 0; i < count; i++)
 		if (settings[i].value)
