@@ -19,6 +19,7 @@
 #include "station/pool_load.h"
 #include "station/pool_table.h"
 #include "station/pool_task.h"
+#include "station/pool_waiting.h"
 #include "station/removed.h"
 #include "station/senses.h"
 
@@ -98,17 +99,17 @@ struct client {
 	bool renews;	       /* waits for this station's new certificate */
 	struct errand *reader; /* task that gets its input */
 	uint64_t number;       /* number of its job, from 1 */
-	struct errand *waits;  /* last of its tasks in the list of waiting ones; NULL: not known */
+	size_t waiting;	       /* number of its tasks without a station */
+	uint64_t turn;	       /* while it has any: its place among the jobs that wait */
 	bool live;
 };
 struct errand; /* a task, from its client's request to its result */
 struct errands {
 	struct errand *first, *last; /* all tasks, in order of arrival */
-	/* tasks without a station, of the highest priority first; those of a job lie together, with
-	 * the longest path first */
-	struct errand *first_waiting, *last_waiting;
-	struct map placed;		 /* placed tasks by id */
-	size_t waiting, limbo, finished; /* number of tasks in each of these stages */
+	struct waiting_list waiting; /* tasks without a station */
+	uint64_t turns;		     /* given out so far */
+	struct map placed;	     /* placed tasks by id */
+	size_t limbo, finished;	     /* number of tasks in each of these stages */
 };
 /* Adds a task; `start` is copied. With `input`, more follows by errand_input(). */
 void errand_add(struct pool *p, struct client *c, int number, const struct peer_start *start,

@@ -28,8 +28,8 @@ enum stage {
 
 struct errand {
 	struct pool *pool;
-	struct errand *next, *prev;    /* list of all tasks */
-	struct errand *after, *before; /* list of waiting tasks */
+	struct errand *next, *prev; /* list of all tasks */
+	struct waiting waits;
 	struct client *client;
 	int number;
 	struct arena *arena;
@@ -68,44 +68,23 @@ static void stage_set(struct errand *e, enum stage stage, struct host *h)
 	e->host = h;
 }
 
-static bool same_job(const struct errand *a, const struct errand *b)
-{
-	return a && b && a->client == b->client && a->start.priority == b->start.priority;
-}
-
-/* Inserts behind the tasks of its job with a path as long, or else behind those of its priority.
- * Most have the same, so it searches from the end. */
-static void waiting_add(struct errand *e)
+/* A job that has no waiting task comes after all that have one. */
+static void task_wait(struct errand *e)
 {
 	struct errands *all = &e->pool->errands;
-	struct errand *last = e->client->waits, *before = same_job(last, e) ? last : all->last_waiting;
 
-	if (same_job(last, e))
-		while (same_job(before, e) && before->start.path < e->start.path)
-			before = before->before;
-	else
-		while (before && before->start.priority < e->start.priority)
-			before = before->before;
-	if (!same_job(last, e) || before == last)
-		e->client->waits = e;
-	e->before = before;
-	e->after = before ? before->after : all->first_waiting;
-	*(before ? &before->after : &all->first_waiting) = e;
-	*(e->after ? &e->after->before : &all->last_waiting) = e;
-	all->waiting++;
+	if (!e->client->waiting++)
+		e->client->turn = ++all->turns;
+	e->waits = (struct waiting){
+		.task = e, .priority = e->start.priority, .path = e->start.path, .job = e->client->turn};
+	waiting_add(&all->waiting, &e->waits);
 	stage_set(e, WAITING, NULL);
 }
 
-static void waiting_remove(struct errand *e)
+static void task_unwait(struct errand *e)
 {
-	struct errands *all = &e->pool->errands;
-
-	*(e->before ? &e->before->after : &all->first_waiting) = e->after;
-	*(e->after ? &e->after->before : &all->last_waiting) = e->before;
-	if (e->client->waits == e)
-		e->client->waits = same_job(e->before, e) ? e->before : NULL;
-	e->before = e->after = NULL;
-	all->waiting--;
+	waiting_remove(&e->pool->errands.waiting, &e->waits);
+	e->client->waiting--;
 }
 
 static void all_add(struct errand *e)
@@ -131,7 +110,7 @@ static void errand_free(struct errand *e)
 	struct errands *all = &e->pool->errands;
 
 	if (e->stage == WAITING)
-		waiting_remove(e);
+		task_unwait(e);
 	stage_set(e, RESERVED, NULL);
 	*(e->prev ? &e->prev->next : &all->first) = e->next;
 	*(e->next ? &e->next->prev : &all->last) = e->prev;
@@ -142,7 +121,7 @@ static void errand_free(struct errand *e)
 
 size_t origin_waiting(const struct pool *p)
 {
-	return p->errands.waiting;
+	return p->errands.waiting.n;
 }
 
 /* ---- its end ---- */
@@ -170,7 +149,7 @@ static void deliver(struct errand *e)
 static void finish(struct errand *e, const struct peer_done *done)
 {
 	if (e->stage == WAITING)
-		waiting_remove(e);
+		task_unwait(e);
 	stage_set(e, FINISHED, NULL);
 	e->done = *done;
 	deliver(e);
@@ -204,7 +183,7 @@ static void again(struct errand *e)
 		strbuf_clear(&e->out[1]);
 		e->sent = e->taken = e->owed = 0;
 		e->end_sent = false;
-		waiting_add(e);
+		task_wait(e);
 	}
 }
 
@@ -262,7 +241,7 @@ static void place_at(struct errand *e, struct host *h)
 	char *text;
 
 	if (e->stage == WAITING)
-		waiting_remove(e);
+		task_unwait(e);
 	stage_set(e, h->welcome ? PLACED : RESERVED, h);
 	if (!h->welcome)
 		return;
@@ -277,8 +256,14 @@ static void place_at(struct errand *e, struct host *h)
 	input_send(e);
 }
 
+static bool same_need(const struct pool_need *a, const struct pool_need *b)
+{
+	return a && a->memory == b->memory && strcmp(a->arch, b->arch) == 0;
+}
+
 void origin_place(struct pool *p)
 {
+	const struct pool_need *refused = NULL; /* most tasks need what the one before needs */
 	int64_t now = pool_now();
 	struct errand *next;
 
@@ -287,13 +272,18 @@ void origin_place(struct pool *p)
 		if (e->stage == LIMBO && now >= e->free_at)
 			again(e);
 	}
-	for (struct errand *e = p->errands.first_waiting; e && !p->stopping; e = next) {
+	for (struct waiting *w = p->errands.waiting.first[0], *after; w && !p->stopping; w = after) {
+		struct errand *e = w->task;
+		after = w->after[0];
+		if (same_need(refused, &e->need))
+			continue;
 		struct pool_entry *entry = pool_table_choose(&p->table, &e->need, now, pool_interval(p));
-		next = e->after;
 		if (entry)
 			place_at(e, host_want(p, entry->member.name));
 		else if (!e->need.arch[0] && !e->need.memory)
 			break; /* no station accepts tasks */
+		else
+			refused = &e->need;
 	}
 }
 
@@ -325,7 +315,7 @@ void errand_add(struct pool *p, struct client *c, int number, const struct peer_
 		e->start.memory = need->memory; /* it gets as much as it requested, not more */
 		e->start.job = c->number;
 		all_add(e);
-		waiting_add(e);
+		task_wait(e);
 		if (input)
 			c->reader = e;
 	}
@@ -400,7 +390,7 @@ void origin_lost(struct host *h)
 {
 	for (struct errand *e = h->tasks ? h->pool->errands.first : NULL; e; e = e->next)
 		if (e->stage == RESERVED && e->host == h) {
-			waiting_add(e);
+			task_wait(e);
 		} else if (e->stage == PLACED && e->host == h) {
 			stage_set(e, LIMBO, NULL);
 			e->free_at = pool_lease_end(h->pool, h);

@@ -1,6 +1,6 @@
 /*
  * test_pool_table.c - what a station knows of a pool: frames of its members, the table and its
- * ages, where tasks go.
+ * ages, where tasks go, and in which order.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,8 +15,10 @@
 
 #include <cmocka.h>
 
+#include "base/rng.h"
 #include "station/discover.h"
 #include "station/pool_table.h"
+#include "station/pool_waiting.h"
 
 #define INTERVAL 1000
 
@@ -159,6 +161,62 @@ static void announces_where_it_listens(void **state)
 	close(fd);
 }
 
+#define RISING 200000 /* far more than an insertion that looks at all others could bear */
+#define MIXED 2000
+
+static bool in_order(const struct waiting *a, const struct waiting *b)
+{
+	if (a->priority != b->priority)
+		return a->priority > b->priority;
+	if (a->job != b->job)
+		return a->job < b->job;
+	return a->path > b->path || (a->path == b->path && a->number < b->number);
+}
+
+static void list_check(const struct waiting_list *l)
+{
+	size_t n = 0;
+
+	for (const struct waiting *w = l->first[0]; w; w = w->after[0], n++)
+		if (w->after[0])
+			assert_true(in_order(w, w->after[0]));
+	assert_int_equal(n, l->n);
+}
+
+static void waiting_tasks_in_order(void **state)
+{
+	struct waiting *w = calloc(RISING, sizeof *w);
+	struct waiting_list l = {0};
+	struct rng r;
+
+	(void)state;
+	rng_seed(&r, 3);
+	for (size_t i = 0; i < RISING; i++) {
+		w[i] = (struct waiting){.path = (int64_t)i};
+		waiting_add(&l, &w[i]);
+	}
+	list_check(&l);
+	for (size_t i = RISING; i-- > 0;)
+		waiting_remove(&l, &w[i]);
+	assert_true(l.n == 0 && !l.first[0]);
+	for (int k = 0; k < 20 * MIXED; k++) {
+		struct waiting *x = &w[rng_below(&r, MIXED)];
+		if (x->task) {
+			waiting_remove(&l, x);
+			x->task = NULL;
+		} else {
+			*x = (struct waiting){.task = (struct errand *)(void *)x,
+					      .priority = rng_range(&r, -2, 2),
+					      .job = rng_below(&r, 3),
+					      .path = rng_range(&r, 0, 5)};
+			waiting_add(&l, x);
+		}
+		if (k % 500 == 0)
+			list_check(&l);
+	}
+	free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +224,7 @@ int main(void)
 		cmocka_unit_test(needs),
 		cmocka_unit_test(ages),
 		cmocka_unit_test(announces_where_it_listens),
+		cmocka_unit_test(waiting_tasks_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
