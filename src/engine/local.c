@@ -535,8 +535,10 @@ void local_forget(struct local *e, const char *tag)
 			adopted_drop(e->adopted.v[i]);
 			break;
 		}
+	/* The nursery has the time. If it is lost before, the file is found again, as when the
+	 * server is. */
 	if (map_remove(&e->written, tag_hash(tag)))
-		live_reuse(e->dir, tag);
+		nursery_forget(tag, &e->out);
 	else
 		live_remove(e->o.live, tag);
 }

@@ -94,6 +94,11 @@ void nursery_clean(const char *tag, struct strbuf *out)
 	tag_frame(FRAME_CLEAN, tag, SIGKILL, out);
 }
 
+void nursery_forget(const char *tag, struct strbuf *out)
+{
+	tag_frame(FRAME_FORGET, tag, 0, out);
+}
+
 static void path_frame(enum frame_kind kind, struct request q, const struct nursery_user *who, struct strbuf *out)
 {
 	q.uid = who->uid;
@@ -126,7 +131,7 @@ static bool is_tag(const char *tag)
 
 int request_read(char kind, const char *text, size_t n, struct arena *a, struct request *ret)
 {
-	bool tagged = kind == FRAME_SIGNAL || kind == FRAME_CLEAN || kind == FRAME_ERASE,
+	bool tagged = kind == FRAME_SIGNAL || kind == FRAME_CLEAN || kind == FRAME_FORGET || kind == FRAME_ERASE,
 	     placed = kind == FRAME_OPEN || kind == FRAME_LOOK || kind == FRAME_ERASE;
 	int r = record_read_text(request_rows, 0, text, n, ret, a, NULL);
 

@@ -16,6 +16,7 @@ enum frame_kind {
 	FRAME_ORDER = 'o',
 	FRAME_SIGNAL = 's',
 	FRAME_CLEAN = 'c',
+	FRAME_FORGET = 'g',
 	FRAME_OPEN = 'f',
 	FRAME_LOOK = 'l',
 	FRAME_ERASE = 'e',

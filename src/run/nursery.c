@@ -540,6 +540,8 @@ static void frame_take(struct nest *n, char kind, const char *text, size_t lengt
 		signal_take(n, &q);
 	else if (kind == FRAME_CLEAN)
 		clean_take(n, q.tag);
+	else if (kind == FRAME_FORGET)
+		live_reuse(n->live, q.tag);
 	else if (!user_ready(n, q.user, q.uid == BY_NAME))
 		lookups_park(&n->lookups, q.user, NULL, kind, text, length);
 	else

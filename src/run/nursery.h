@@ -70,6 +70,9 @@ void nursery_order(const struct order *o, struct strbuf *out); /* starts a job *
  * time instead, and a save_word() makes it save its work. */
 void nursery_signal(const char *tag, int signal, struct strbuf *out);
 void nursery_clean(const char *tag, struct strbuf *out); /* ends what a dead shepherd left behind */
+/* Removes the live file of an attempt whose result is in it, and stored elsewhere by now. There is
+ * no answer. */
+void nursery_forget(const char *tag, struct strbuf *out);
 /* Returns a walltime encoded as a signal number. */
 static inline int walltime_word(int64_t walltime)
 {
