@@ -234,6 +234,11 @@ int store_get_body(struct store *s, uint64_t key, char **ret, struct err *err)
 	return rc;
 }
 
+uint64_t store_bodies(const struct store *s)
+{
+	return s->bodies;
+}
+
 int store_get_script(struct store *s, uint64_t id, char **ret, size_t *ret_n, struct err *err)
 {
 	struct copy c = {0};

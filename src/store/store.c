@@ -231,6 +231,7 @@ void change_add(struct store *s, enum statement what, const struct value *values
 
 	memcpy(v, values, n * sizeof *v);
 	vec_push(&s->changes, (struct change){what, v});
+	s->bodies += what == PUT_BODY || what == DROP_BODIES;
 	if (what == PUT_BODY)
 		map_set(&s->latest, record_slot((uint64_t)v[0].n, false), s->changes.n);
 	else if (what == PUT_SCRIPT || what == DROP_SCRIPT)

@@ -221,6 +221,7 @@ struct store {
 	VEC(struct change) changes;
 	struct map latest; /* record_slot() -> index + 1 of the newest change of a body or a script */
 	size_t dropped;	   /* index + 1 of the newest change that dropped a job's bodies; 0: none */
+	uint64_t bodies;   /* number of changes of bodies so far */
 	size_t ledger;	   /* index + 1 of the newest addition to the ledger; 0: none */
 	struct pile pile;
 	struct arena *arena; /* owns the values of `changes` */

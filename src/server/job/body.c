@@ -19,16 +19,23 @@
 #include "server/server.h"
 #include "store/store.h"
 
-static int text_read(struct server *s, uint32_t id, char **ret, struct err *err)
+/* Reads the text, and stores whose it is: an element usually has its array's. Without a text it is
+ * that of `last`. */
+static int text_read(struct server *s, uint32_t id, const struct body_last *last, uint64_t *ret_key, char **ret,
+		     struct err *err)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	uint64_t key = s->jobs->entries.v[id].key, array = job_key(job_key_number(key), -1);
 	char *text = NULL;
-	int rc = store_get_body(s->store, e->key, &text, err);
+	int rc = store_get_body(s->store, key, &text, err);
 
-	/* an element has its array's body */
-	if ((rc == -ENOENT || (rc == 0 && !*text)) && job_key_index(e->key) >= 0) {
+	*ret_key = key;
+	if ((rc == -ENOENT || (rc == 0 && !*text)) && job_key_index(key) >= 0) {
 		free(text);
-		rc = store_get_body(s->store, job_key(job_key_number(e->key), -1), &text, err);
+		text = NULL;
+		*ret_key = array;
+		rc = last && last->body && last->key == array && last->bodies == store_bodies(s->store)
+			     ? 0
+			     : store_get_body(s->store, array, &text, err);
 	}
 	if (rc == 0)
 		*ret = text;
@@ -46,7 +53,7 @@ static int body_parse(const char *text, json_t **ret, struct err *err)
 int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err)
 {
 	char *text = NULL;
-	int rc = text_read(s, id, &text, err);
+	int rc = text_read(s, id, NULL, &(uint64_t){0}, &text, err);
 
 	if (rc < 0)
 		return rc;
@@ -55,7 +62,7 @@ int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err)
 	return rc;
 }
 
-void body_last_fini(struct body_last *last)
+static void body_last_fini(struct body_last *last)
 {
 	free(last->text);
 	json_decref(last->body);
@@ -63,13 +70,17 @@ void body_last_fini(struct body_last *last)
 
 int body_share(struct server *s, uint32_t id, struct body_last *last, const json_t **ret, struct err *err)
 {
-	struct body_last found = {0};
-	int rc = text_read(s, id, &found.text, err);
+	struct body_last found = {.bodies = store_bodies(s->store)};
+	int rc = text_read(s, id, last, &found.key, &found.text, err);
 
 	if (rc < 0)
 		return rc;
-	if (last->text && !strcmp(last->text, found.text)) {
+	if (!found.text) {
+		;
+	} else if (last->text && !strcmp(last->text, found.text)) {
 		free(found.text);
+		last->key = found.key;
+		last->bodies = found.bodies;
 	} else {
 		rc = body_parse(found.text, &found.body, err);
 		if (rc < 0) {

@@ -19,11 +19,12 @@ int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err);
 /* The last body that was read; jobs with the same text share it, such as the elements of an array.
  * {0}: none. */
 struct body_last {
+	uint64_t key;	 /* the job or the array whose it is, */
+	uint64_t bodies; /* and store_bodies() at that time */
 	char *text;
 	json_t *body;
 };
 /* Does the same as body_read(), but *ret belongs to `last` and must not be changed. */
 int body_share(struct server *s, uint32_t id, struct body_last *last, const json_t **ret, struct err *err);
-void body_last_fini(struct body_last *last);
 
 #endif

@@ -595,8 +595,8 @@ static void order_common(struct server *s, const struct draft *x, struct order *
 	o->site.account = word_text(s, p->account);
 }
 
-int attempt_prepare(struct server *s, const struct attempt *t, struct body_last *last, struct arena *a,
-		    struct part_order **ret, int *ret_n, struct err *err)
+int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, struct part_order **ret, int *ret_n,
+		    struct err *err)
 {
 	const struct spec *spec = s->jobs->entries.v[t->job].spec;
 	struct draft p = {.t = t, .a = a};
@@ -605,7 +605,7 @@ int attempt_prepare(struct server *s, const struct attempt *t, struct body_last 
 	char tag[64];
 	int *of, rc;
 
-	rc = body_share(s, t->job, last, &p.body, err);
+	rc = body_share(s, t->job, &s->jobs->last_body, &p.body, err);
 	if (rc < 0)
 		return rc;
 	p.who = user_known(s, spec->uid);

@@ -45,7 +45,6 @@
 #include "server/book/history.h"
 #include "server/book/quotas.h"
 #include "server/job/attempt.h"
-#include "server/job/body.h"
 #include "server/job/classes.h"
 #include "server/job/entry.h"
 #include "server/job/failures.h"
@@ -376,7 +375,7 @@ static int launcher_check(const struct server *s, const struct attempt *t, struc
 		       a->protocol, word_text(s, s->jobs->entries.v[t->job].spec->class), PROTOCOL_LAUNCHER);
 }
 
-static void attempt_order(struct server *s, struct attempt *t, struct body_last *last)
+static void attempt_order(struct server *s, struct attempt *t)
 {
 	struct arena *a = arena_create();
 	struct part_order *parts;
@@ -392,7 +391,7 @@ static void attempt_order(struct server *s, struct attempt *t, struct body_last 
 					     .host = names_get(&s->cluster->node_names, (uint32_t)t->node[0]),
 					     .reason = err.text,
 					     .unclear = true});
-	else if (attempt_prepare(s, t, last, a, &parts, &n, &err) == 0)
+	else if (attempt_prepare(s, t, a, &parts, &n, &err) == 0)
 		engine_start(s->engine, parts, n);
 	else
 		dispatch_engine.attempt_refused(s, &(struct refusal){.tag = tag, .reason = err.text});
@@ -422,7 +421,6 @@ static bool attempt_reachable(const struct server *s, const struct attempt *t)
 
 void dispatch_orders(struct server *s)
 {
-	struct body_last last = {0};
 	size_t kept = 0;
 
 	for (size_t i = 0; i < s->agenda->starts.n; i++) {
@@ -435,12 +433,11 @@ void dispatch_orders(struct server *s)
 		if (t && t->ordered)
 			continue;
 		if (t && attempt_reachable(s, t) && owner_known(s, id))
-			attempt_order(s, t, &last);
+			attempt_order(s, t);
 		else
 			s->agenda->starts.v[kept++] = id;
 	}
 	s->agenda->starts.n = kept;
-	body_last_fini(&last);
 	for (size_t i = 0; i < s->post->signals.n; i++)
 		if (s->post->signals.v[i].save)
 			engine_save(s->engine, s->post->signals.v[i].tag,
