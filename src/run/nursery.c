@@ -47,11 +47,6 @@
 #define READ_SIZE 65536
 /* maximum bytes sent at once: few enough for one piece, between the messages of openers */
 #define ANSWERS_MOST 8192
-/* Number of answers to orders that may wait for company, and microseconds: each message costs the
- * server a turn, and the result of a short job comes sooner. Few, since the server commits no
- * further starts while many orders have no answer. */
-#define COMPANY_MOST 3
-#define COMPANY_US 2000
 #define CLEAN_TURNS 200 /* maximum turns, of at most 50 ms each */
 #define CLEAN_QUIET 3	/* consecutive turns without a find that end the search */
 #define SEND_SECONDS 2
@@ -73,8 +68,6 @@ struct nest {
 	/* the frame's user has just been looked up: use the answer, whatever it is */
 	bool answered;
 	struct strbuf in, out;
-	int64_t send_at; /* boot_us() when `out` is sent at the latest; INT64_MAX: it is empty */
-	int held;	 /* number of answers to orders in it */
 };
 
 /* ---- answers ---- */
@@ -88,17 +81,10 @@ static void answers_send(struct nest *n)
 		done += (size_t)sent;
 	}
 	strbuf_clear(&n->out);
-	n->send_at = INT64_MAX;
 }
 
 static void answer_give(struct nest *n, const struct answer *a)
 {
-	if (!n->out.n) {
-		n->send_at = boot_us() + COMPANY_US;
-		n->held = 0;
-	}
-	if (a->type != ANSWER_STARTED || ++n->held > COMPANY_MOST)
-		n->send_at = 0;
 	answer_write(a, &n->out);
 	if (n->out.n > ANSWERS_MOST)
 		answers_send(n);
@@ -110,7 +96,6 @@ static void result_give(struct nest *n, const char *text, size_t length)
 
 	strbuf_add(&n->out, text, length);
 	message_end(&n->out, at);
-	n->send_at = 0;
 	if (n->out.n > ANSWERS_MOST)
 		answers_send(n);
 }
@@ -608,11 +593,10 @@ static bool frames_read(struct nest *n)
 /* Returns the milliseconds until something is due; -1: nothing is. */
 static int patience_of(const struct nest *n, int lookups)
 {
-	int64_t at = n->herd.look_at < n->send_at ? n->herd.look_at : n->send_at,
-		left = at == INT64_MAX ? -1 : (at - boot_us()) / 1000 + 1;
-	int next = left < 0 && at != INT64_MAX ? 0 : (int)left;
+	int64_t left = n->herd.look_at == INT64_MAX ? -1 : (n->herd.look_at - boot_us()) / 1000 + 1;
+	int herd = left < 0 && n->herd.look_at != INT64_MAX ? 0 : (int)left;
 
-	return lookups < 0 ? next : next < 0 || lookups < next ? lookups : next;
+	return lookups < 0 ? herd : herd < 0 || lookups < herd ? lookups : herd;
 }
 
 static void nest_serve(struct nest *n)
@@ -641,8 +625,7 @@ static void nest_serve(struct nest *n)
 			herd_look(&n->herd);
 		if (fds.v[0].revents)
 			more = frames_read(n);
-		if (n->send_at != INT64_MAX && boot_us() >= n->send_at)
-			answers_send(n);
+		answers_send(n);
 	}
 	vec_free(&fds);
 }
@@ -742,8 +725,7 @@ static int nest_init(struct nest *n, struct err *err)
 
 int nursery_main(const struct nursery_options *o)
 {
-	struct nest n = {
-		.o = o, .live = -1, .lock = -1, .signals = -1, .datagrams = -1, .clock = -1, .send_at = INT64_MAX};
+	struct nest n = {.o = o, .live = -1, .lock = -1, .signals = -1, .datagrams = -1, .clock = -1};
 	struct err err;
 
 	if (nest_init(&n, &err)) {
