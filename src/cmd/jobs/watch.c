@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/names.h"
@@ -35,11 +34,12 @@ struct watch {
 	struct joblist jobs;
 	struct names ids;
 	VEC(struct watched) all;
-	struct watched *now; /* the job that is read */
-	int64_t began;
-	bool any;		       /* there was a job to show */
-	int id, state, ended, outcome; /* cells, and a column */
-	int rc;			       /* result of writing */
+	struct watched *now;	/* the job that is read */
+	bool looked;		/* the list was read before */
+	bool any;		/* there was a job to show */
+	bool missed;		/* the output of a job could not be read in the last look */
+	int id, state, outcome; /* cells, and a column */
+	int rc;			/* result of writing */
 };
 
 static void line_print(struct watch *x, struct watched *j, const char *text, size_t n)
@@ -77,8 +77,7 @@ static void row(void *context, char **cell)
 	uint32_t at;
 
 	if (!names_find(&x->ids, cell[x->id], &at)) {
-		struct watched new = {.done = !x->w->ids && *cell[x->state] == 'C' &&
-					      cell_number(cell[x->ended]) < x->began};
+		struct watched new = {.done = !x->w->ids && *cell[x->state] == 'C' && !x->looked};
 		id_short(cell[x->id], new.label, sizeof new.label);
 		at = names_add(&x->ids, cell[x->id]);
 		x->any |= !new.done;
@@ -96,9 +95,9 @@ static void jobs_query(const struct watch *x, struct strbuf *path)
 	query_add(path, "ids", x->w->ids);
 }
 
-/* Reads what a job has printed since. A job that has not created its file yet has printed
- * nothing. */
-static void output_read(struct watch *x, struct client *client, uint32_t at)
+/* Reads what a job has printed since. Returns false if the server did not answer: it may be back
+ * soon. A job that has not created its file has printed nothing. */
+static bool output_read(struct watch *x, struct client *client, uint32_t at)
 {
 	struct strbuf path = {0};
 	struct err err;
@@ -109,8 +108,9 @@ static void output_read(struct watch *x, struct client *client, uint32_t at)
 	query_add(&path, "stream", x->w->error ? "err" : "out");
 	snprintf(from, sizeof from, "%lld", (long long)x->now->n);
 	query_add(&path, "from", from);
-	client_read(client, path.text, NULL, piece, x, &err);
+	int rc = client_read(client, path.text, NULL, piece, x, &err);
 	strbuf_fini(&path);
+	return rc == 0 || *client_code(client);
 }
 
 static void job_end(struct watch *x, struct watched *j)
@@ -128,6 +128,7 @@ static int look(struct watch *x, struct client *client, struct err *err)
 {
 	struct strbuf path = {0};
 
+	x->missed = false;
 	jobs_query(x, &path);
 	query_add(&path, "state", "R,S,E,C");
 	query_add(&path, "completed", x->w->ids ? "1" : "recent");
@@ -135,10 +136,12 @@ static int look(struct watch *x, struct client *client, struct err *err)
 	for (uint32_t i = 0; i < x->all.n && rc == 0 && x->rc == 0; i++) {
 		if (x->all.v[i].done)
 			continue;
-		output_read(x, client, i);
-		if (x->all.v[i].ended && x->rc == 0)
+		bool read = output_read(x, client, i);
+		x->missed |= !read;
+		if (x->all.v[i].ended && x->rc == 0 && read)
 			job_end(x, &x->all.v[i]);
 	}
+	x->looked |= rc == 0;
 	strbuf_fini(&path);
 	return rc;
 }
@@ -166,7 +169,7 @@ static bool any_left(struct watch *x, struct client *client)
 
 int output_watch(const struct command *c, struct client *client, const struct watching *w)
 {
-	struct watch x = {.w = w, .jobs = {.row = row, .context = &x}, .began = (int64_t)time(NULL)};
+	struct watch x = {.w = w, .jobs = {.row = row, .context = &x}};
 	bool more = true;
 	struct err err;
 	int code = EXIT_OK;
@@ -174,14 +177,13 @@ int output_watch(const struct command *c, struct client *client, const struct wa
 	x.outcome = joblist_add(&x.jobs, "outcome:ended");
 	x.id = joblist_member(&x.jobs, "id");
 	x.state = joblist_member(&x.jobs, "state");
-	x.ended = joblist_member(&x.jobs, "ended");
 	while (more && code == EXIT_OK) {
 		more = w->follow && any_left(&x, client); /* before the last look, which has its end */
 		if (look(&x, client, &err) < 0)
 			code = command_fail(c, "%s", err.text);
 		else if (x.rc < 0)
 			code = command_fail(c, "standard output: %s", strerror(-x.rc));
-		else if (more)
+		else if ((more |= w->follow && x.missed))
 			sleep(1);
 	}
 	if (code == EXIT_OK && !x.any)
