@@ -176,6 +176,7 @@ void host_forget(struct engine *e, struct host *h, const char *tag)
 		errands_forget(e->here, tag);
 	else
 		link_pack(h->link, NULL, 0, "{s:s,s:s}", "t", "forget", "tag", tag);
+	e->here_waits |= h->here;
 }
 
 void host_clean(struct engine *e, struct host *h, const char *tag)

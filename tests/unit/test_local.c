@@ -185,6 +185,9 @@ static void test_rooms(void **state)
 		usleep(5000); /* its shepherd reports it last */
 	assert_true(listed(a, "[2.1 ended]"));
 	local_forget(a->e, "2.1");
+	local_flush(a->e);
+	for (int i = 0; i < 2000 && listed(a, "2.1"); i++)
+		usleep(5000); /* the nursery removes it */
 	assert_false(listed(a, "2.1"));
 	ear_stop(a);
 
