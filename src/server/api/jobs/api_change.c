@@ -160,8 +160,13 @@ static int do_hold(struct change *c, uint32_t id, struct err *err)
 				      .failed = bits & BLOCK_SYSTEM,
 				      .text = "held",
 				      .who = c->w->user});
-	if (!runs(c->s, id)) /* a running job is held once it is requeued */
-		block_set(c->s, id, bits);
+	if (runs(c->s, id)) /* it is held once it is requeued */
+		return 0;
+	block_set(c->s, id, bits);
+	if (bits & BLOCK_SYSTEM) {
+		failures_update(c->s, id);
+		block_clear(c->s, id, BLOCK_RETRY);
+	}
 	return 0;
 }
 
