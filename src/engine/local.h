@@ -92,7 +92,8 @@ void local_list(struct local *e, void (*one)(void *context, const struct local_i
 /* Records a word from the server in LIVE/.lease; `asked` is when it was asked for (CLOCK_BOOTTIME,
  * microseconds). `suspend`: leases don't end until the next word (the server is being stopped). */
 void local_lease(struct local *e, int64_t asked, bool suspend);
-/* Call it when the result is in the store. The nursery removes what is left, after local_flush(). */
+/* Call it when the result is in the store. The nursery removes what is left, after
+ * local_flush(). */
 void local_forget(struct local *e, const char *tag);
 /* Sends what was ordered since the last call. */
 void local_flush(struct local *e);
