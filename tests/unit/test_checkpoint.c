@@ -280,6 +280,7 @@ static void test_end_unasked(void **state)
 		struct order o = saving_order(n, tag, script);
 		unlink(nest_path(n, "go"));
 		unlink(nest_path(n, "ready"));
+		unlink(nest_path(n, "saves/job/notice")); /* the first attempt has left it */
 		nest_send(n, &o);
 		nest_await(n, nest_path(n, "ready")); /* before, it would not be started at all */
 		nest_save(n, tag, SAVE_PREEMPTED, 100);
