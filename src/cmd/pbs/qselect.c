@@ -334,7 +334,9 @@ static void path_make(const struct selection *a, struct strbuf *path)
 	}
 }
 
-int jobs_select(const struct command *c, struct client *client, const struct selection *a, name_list *ret)
+/* Collects the ids of the jobs that meet the conditions. Returns an exit code, after reporting any
+ * error. */
+static int jobs_select(const struct command *c, struct client *client, const struct selection *a, name_list *ret)
 {
 	static const char *const began[] = {"ended", "started", "created"};
 	struct selecting s = {.a = a, .jobs = {.row = row, .context = &s}, .arena = arena_create()};

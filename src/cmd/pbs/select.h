@@ -16,10 +16,6 @@ struct selection {
 	bool finished, only_finished, arrays, elements;
 };
 
-/* Collects the ids of the jobs that meet the conditions. Returns an exit code, after reporting any
- * error. */
-int jobs_select(const struct command *c, struct client *client, const struct selection *a, name_list *ret);
-
 /* The option with which a command that changes jobs selects them, and the one that skips its
  * question. */
 struct choice {
