@@ -1,7 +1,6 @@
 /*
  * whatif.c - `shunt whatif`: shows when a job would start and end if it were submitted now.
  */
-#include <string.h>
 #include <time.h>
 
 #include "base/hostlist.h"
