@@ -224,6 +224,8 @@ bool items_arrange(struct sched *s, item_vec *v, size_t from)
 void item_publish_common(struct sched *s, const struct item *x, int64_t start)
 {
 	ranks_plan(&s->line.by_key, queue_entry(s, x->job), start);
+	if (start < s->next_planned)
+		s->next_planned = start;
 }
 
 static void publish_special(struct sched *s, const struct item *x, int64_t start, uint32_t by)

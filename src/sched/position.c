@@ -420,6 +420,8 @@ void position_pass(struct sched *s)
 		recount(s);
 	else if (s->freed || s->next_planned < s->now)
 		bring_forward(s);
+	if (s->next_planned < s->now)
+		s->next_planned = s->now; /* no place is in the past any more */
 	s->position.recount = s->position.moved = s->freed = s->stirred = false;
 	s->effort.began = s->p->work; /* at least one more job gets its place, whatever the work so far */
 	add_specials(s);

@@ -394,7 +394,7 @@ static bool history_runs(uint64_t seed, bool loud, uint32_t refused)
 }
 
 /* Histories in which jobs were stuck, or not the same after a restart. */
-static const uint64_t once_bad[] = {126, 203, 872, 3478, 5630, 8651, 8959, 9367, 30588, 31663, 820752};
+static const uint64_t once_bad[] = {126, 203, 872, 3478, 5630, 8651, 8959, 9367, 30588, 31663, 38516, 820752};
 
 static void replay_equals_live(void **state)
 {
