@@ -3,11 +3,12 @@
  * the running instance, with the real commands.
  *
  * Each step is a row: what to know, and the command line, in which {1} is the job that the first
- * command with a job made. The commands run in a directory of their own, which is removed in the
- * end.
+ * command with a job made. The commands run in a directory of their own, in TMPDIR, which is
+ * removed in the end.
  */
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -195,11 +196,13 @@ static void tour_end(struct tour *t, const char *directory)
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	struct tour t = {.c = c, .asks = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)};
-	char directory[] = "/tmp/shunt-tutorial-XXXXXX";
+	const char *tmp = getenv("TMPDIR");
+	char directory[PATH_MAX];
 	int code = EXIT_OK;
 
 	if (!show_open(c, &t.client))
 		return EXIT_FAILED;
+	snprintf(directory, sizeof directory, "%s/shunt-tutorial-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
 	if (!mkdtemp(directory) || chdir(directory) < 0) {
 		client_close(t.client);
 		return command_fail(c, "%s: %s", directory, strerror(errno));
