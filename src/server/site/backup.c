@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +19,20 @@
 
 #define NAME_PATTERN "shunt-[0-9]*T[0-9]*Z.db"
 #define NAME_FORMAT "shunt-%Y%m%dT%H%M%SZ.db"
+#define UNFINISHED "unfinished.db" /* what a killed backup leaves, which the next one removes */
+
+static const char *const parts[] = {"", "-wal", "-shm"};
+
+/* Removes a SQLite store with its log. */
+static void file_remove(const char *path)
+{
+	char part[PATH_MAX];
+
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		snprintf(part, sizeof part, "%s%s", path, parts[i]);
+		unlink(part);
+	}
+}
 
 static int is_backup(const struct dirent *e)
 {
@@ -53,30 +68,49 @@ static void mark_touch(const char *mark)
 	close(fd);
 }
 
+/* Opens the directory, and locks it against other backups where its file system can. */
+static int dir_lock(const char *dir, struct err *err)
+{
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return err_set(err, -errno, "%s: %s", dir, strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
+		close(fd);
+		return err_set(err, -EBUSY, "%s: another backup is being made there", dir);
+	}
+	return fd;
+}
+
 int backup_make(const char *url, const char *dir, int64_t keep, const char *mark, bool json, struct err *err)
 {
 	time_t now = time(NULL);
-	char name[64], path[PATH_MAX];
+	char name[64], path[PATH_MAX], part[PATH_MAX];
 	struct tm tm;
 	struct stat st;
 
 	strftime(name, sizeof name, NAME_FORMAT, gmtime_r(&now, &tm));
-	if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
+	if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path ||
+	    snprintf(part, sizeof part, "%s/" UNFINISHED, dir) >= (int)sizeof part)
 		return err_set(err, -ENAMETOOLONG, "%s: %s", dir, strerror(ENAMETOOLONG));
 	if (lstat(path, &st) == 0)
 		return err_set(err, -EEXIST, "%s exists: a backup was made in this second", path);
-	int rc = copy_show(url, path, true, "Backed up", json, err);
-	if (rc < 0) {
-		unlink(path);
+	int lock = dir_lock(dir, err);
+	if (lock < 0)
+		return lock;
+	file_remove(part);
+	int rc = copy_show(&(struct copy_words){.done = "Backed up", .name = path, .live = true, .json = json}, url,
+			   part, err);
+	if (rc < 0)
+		file_remove(part);
+	close(lock);
+	if (rc < 0)
 		return rc;
-	}
 	mark_touch(mark);
 	return keep > 0 ? old_remove(dir, keep, err) : 0;
 }
 
 /* ---- restoring ---- */
-
-static const char *const parts[] = {"", "-wal", "-shm"};
 
 /* Renames a SQLite store with its log; -ENOENT: there is none. */
 static int file_move(const char *from, const char *to)
@@ -91,16 +125,6 @@ static int file_move(const char *from, const char *to)
 			rc = -errno;
 	}
 	return rc;
-}
-
-static void file_remove(const char *path)
-{
-	char part[PATH_MAX];
-
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-		snprintf(part, sizeof part, "%s%s", path, parts[i]);
-		unlink(part);
-	}
 }
 
 int backup_restore(const char *file, const char *url, bool json, struct err *err)
@@ -119,7 +143,7 @@ int backup_restore(const char *file, const char *url, bool json, struct err *err
 			return err_set(err, rc, "%s can't be renamed: %s", path, strerror(-rc));
 		moved = rc == 0;
 	}
-	rc = copy_show(file, url, false, "Restored", json, err);
+	rc = copy_show(&(struct copy_words){.done = "Restored", .json = json}, file, url, err);
 	if (rc < 0 && path) {
 		file_remove(path);
 		if (moved)

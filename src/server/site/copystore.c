@@ -149,17 +149,21 @@ static void print_text(const struct store_copied *c, const char *word)
 	strbuf_fini(&out);
 }
 
-int copy_show(const char *from, const char *to, bool live, const char *word, bool json, struct err *err)
+int copy_show(const struct copy_words *w, const char *from, const char *to, struct err *err)
 {
 	struct store_copied copied;
 	struct shown shown = {0};
-	int rc = store_copy(from, to, live, show, &shown, &copied, err);
+	int rc = store_copy(from, to, w->live, show, &shown, &copied, err);
 
 	progress_end(&shown.p);
-	if (rc == 0 && json)
+	if (rc == 0 && w->name && rename(to, w->name) < 0)
+		rc = err_set(err, -errno, "%s: %s", w->name, strerror(errno));
+	if (w->name)
+		snprintf(copied.to, sizeof copied.to, "%s", w->name);
+	if (rc == 0 && w->json)
 		print_json(&copied);
 	else if (rc == 0)
-		print_text(&copied, word);
+		print_text(&copied, w->done);
 	return rc;
 }
 
@@ -177,7 +181,7 @@ int copy_store(const char *from, const char *to, bool json, struct err *err)
 	if (rc < 0)
 		return rc;
 	home_set();
-	rc = copy_show(source, target, false, "Copied", json, err);
+	rc = copy_show(&(struct copy_words){.done = "Copied", .json = json}, source, target, err);
 	if (rc == 0 && !json)
 		puts("Now set 'store' in the configuration file to the new store and start the server. Do not use the old one any more.");
 	return rc;

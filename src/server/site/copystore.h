@@ -10,7 +10,14 @@ struct err;
  * "conf:FILE". */
 int copy_store(const char *from, const char *to, bool json, struct err *err);
 
-/* Copies a store and prints the result, begun with `word`. `live`: a server may be using `from`. */
-int copy_show(const char *from, const char *to, bool live, const char *word, bool json, struct err *err);
+/* How a copy is made and reported. */
+struct copy_words {
+	const char *done; /* "Copied" */
+	const char *name; /* what the copy, a file, is called once it is whole; NULL: it keeps its name */
+	bool live;	  /* a server may be using the original */
+	bool json;
+};
+/* Copies a store and prints what was copied. */
+int copy_show(const struct copy_words *w, const char *from, const char *to, struct err *err);
 
 #endif

@@ -93,18 +93,18 @@ static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 }
 
 /* Writes when a waiting job is expected to start, and an array to end, or why that is unknown. */
-static void why_expected(const struct server *s, uint32_t id, const struct array *a, bool known, int64_t at,
+static void why_expected(const struct server *s, uint32_t id, bool known, int64_t at, int64_t array_end,
 			 struct strbuf *out)
 {
 	char when[32], age[32];
-	int64_t end;
 
 	if (known) {
 		strbuf_printf(out, "; it is expected to start in %s%s", foresee_rough(s, id) ? "roughly " : "",
 			      duration_human(at > s->clock->now ? at - s->clock->now : 0, when, sizeof when));
-		if (a && foresee_array_end(s, a, &end))
+		if (array_end != TIME_NEVER)
 			strbuf_printf(out, ", and the last element to end within %s",
-				      duration_human(end > s->clock->now ? end - s->clock->now : 0, when, sizeof when));
+				      duration_human(array_end > s->clock->now ? array_end - s->clock->now : 0, when,
+						     sizeof when));
 		if (gate_blocks(s->gate, id) & BLOCK_DEPEND)
 			strbuf_puts(out, ", if the jobs it waits for succeed");
 		if (s->clock->now - foresee_made(s, id) >= FORECAST_OLD)
@@ -283,7 +283,7 @@ void api_why(struct server *s, const struct call *c)
 		overlays_why(s, id, &sentence);
 	}
 	if (entry_job(s, id)->state < STATE_NOW && reason.why != WHY_NEXT)
-		why_expected(s, id, a, known, at, &sentence);
+		why_expected(s, id, known, at, a ? end : TIME_NEVER, &sentence);
 	counted = is_counted(reason.why);
 	api_show(s, c->r, &why_answer,
 		 &(struct why_shown){
