@@ -93,14 +93,15 @@ int backup_make(const char *url, const char *dir, int64_t keep, const char *mark
 	if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path ||
 	    snprintf(part, sizeof part, "%s/" UNFINISHED, dir) >= (int)sizeof part)
 		return err_set(err, -ENAMETOOLONG, "%s: %s", dir, strerror(ENAMETOOLONG));
-	if (lstat(path, &st) == 0)
-		return err_set(err, -EEXIST, "%s exists: a backup was made in this second", path);
 	int lock = dir_lock(dir, err);
 	if (lock < 0)
 		return lock;
 	file_remove(part);
-	int rc = copy_show(&(struct copy_words){.done = "Backed up", .name = path, .live = true, .json = json}, url,
-			   part, err);
+	int rc =
+		lstat(path, &st) == 0
+			? err_set(err, -EEXIST, "%s exists: a backup was made in this second", path)
+			: copy_show(&(struct copy_words){.done = "Backed up", .name = path, .live = true, .json = json},
+				    url, part, err);
 	if (rc < 0)
 		file_remove(part);
 	close(lock);
