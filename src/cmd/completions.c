@@ -91,7 +91,7 @@ static void bash_options(const struct command *c)
 	printf(" ");
 	print_names(c->name);
 	printf("'\n");
-	if (c->operands_max > 0 && (c->operand_kind == OPTION_FILE || c->operand_kind == OPTION_DIR))
+	if (c->operands && (c->operand_kind == OPTION_FILE || c->operand_kind == OPTION_DIR))
 		printf("\t\tfiles=%s\n", c->operand_kind == OPTION_DIR ? "-d" : "-f");
 	printf("\t\t;;\n");
 }
@@ -202,7 +202,7 @@ static void zsh_options(const struct command *c)
 		zsh_option(o);
 	for (const struct option *o = options_common; !c->alone && o->name; o++)
 		zsh_option(o);
-	if (c->operands_max > 0) {
+	if (c->operands) {
 		printf(" \\\n\t\t\t'*:");
 		zsh_text(c->operands);
 		printf(":");
@@ -263,8 +263,6 @@ const struct command command_completions = {
 	.operands = "bash|zsh",
 	.operand_kind = OPTION_WORD,
 	.operand_words = "bash zsh",
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Print completions for a shell.",
 	.details = "For bash: source <(shunt completions bash). For zsh: write them to a file _shunt in a directory of "
 		   "$fpath.",

@@ -111,7 +111,7 @@ static int version(const struct command *c, const void *arguments, const struct 
 const struct command command_help_page = {
 	.name = "help",
 	.operands = "[COMMAND]",
-	.operands_max = 2,
+	.operands_more = 1,
 	.about = "Tell what there is, or what a command does.",
 	.options = options,
 	.size = sizeof(struct arguments),
@@ -121,7 +121,6 @@ const struct command command_help_page = {
 
 const struct command command_version = {
 	.name = "version",
-	.operands = "",
 	.about = "Print the version, the commit and how it was built.",
 	.run = version,
 	.alone = true,

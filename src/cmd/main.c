@@ -141,7 +141,7 @@ static int dispatch(int argc, char **argv)
 	struct strbuf group = {0};
 	bool has = group_find(first, &group);
 	strbuf_fini(&group);
-	if (c && has && !c->main && c->operands_max == 0 && second && *second != '-' && !strchr(c->name, ' '))
+	if (c && has && !c->main && !c->operands && second && *second != '-' && !strchr(c->name, ' '))
 		return command_unknown(first, second); /* "owner stop" */
 	if (c) {
 		int words = strchr(c->name, ' ') ? 3 : 2;

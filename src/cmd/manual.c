@@ -72,10 +72,10 @@ static void put_options(const struct command *c)
 
 static void put_examples(const struct command *c)
 {
-	for (const char *const *e = c->examples; e && *e; e += 2) {
-		put(e[1]);
+	for (const struct example *e = c->examples; e && e->line; e++) {
+		put(e->about);
 		printf("\n\n\t");
-		put(e[0]);
+		put(e->line);
 		printf("\n\n");
 	}
 }
@@ -86,7 +86,7 @@ static void put_commands(void)
 		if (commands[i]->hidden)
 			continue;
 		printf("*%s* ", commands[i]->name);
-		put(commands[i]->operands);
+		put(commands[i]->operands ? commands[i]->operands : "");
 		printf("\n\t");
 		put(commands[i]->about);
 		printf("\n\n");
@@ -225,7 +225,6 @@ const struct command command_manual = {
 	.name = "manual",
 	.operands = "[FILE]",
 	.operand_kind = OPTION_FILE,
-	.operands_max = 1,
 	.about = "Fill in the source of a manual page.",
 	.options = options,
 	.size = sizeof(struct arguments),

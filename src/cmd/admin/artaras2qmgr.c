@@ -26,25 +26,16 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	return rc < 0 ? command_fail(c, "%s: %s", operands->v[0], err.text) : EXIT_OK;
 }
 
-static const char *const examples[] = {
-	"artaras2qmgr settings.config | qmgr",
-	"Set what the file sets.",
-	"artaras2qmgr class.config",
-	"Show what a file of program classes would change.",
-	NULL,
-};
-
 const struct command command_artaras2qmgr = {
 	.name = "artaras2qmgr",
 	.operands = "FILE",
 	.operand_kind = OPTION_FILE,
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Convert a file of settings or of program classes of the scheduler Artaras into directives for qmgr.",
 	.details =
 		"Settings are lines such as \"Interactive limit = 0:45\", in hours and minutes; classes have four columns: name, periodic signal, preempt signal, restart action (arg "
 		"or none). Nothing is printed unless all of the file can be read. Its file of quota is read by shunt quota import.",
-	.examples = examples,
+	.examples = EXAMPLES({"artaras2qmgr settings.config | qmgr", "Set what the file sets."},
+			     {"artaras2qmgr class.config", "Show what a file of program classes would change."}),
 	.run = run,
 	.own = true,
 	.alone = true,

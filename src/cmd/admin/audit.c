@@ -27,16 +27,6 @@ static const struct option options[] = {
 	{0},
 };
 
-static const char *const examples[] = {
-	"shunt audit",
-	"Show the changes of the last week, with the commands that undo them.",
-	"shunt audit --user ann --object queue:batch --since 2026-11-01",
-	"Show what ann has changed of a queue.",
-	"shunt audit --since 1h --undo",
-	"Print the commands that take back the last hour; nothing is run.",
-	NULL,
-};
-
 static void path_make(const struct arguments *a, int64_t since, int64_t after, struct strbuf *path)
 {
 	char text[32];
@@ -132,13 +122,16 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 const struct command command_audit = {
 	.name = "audit",
-	.operands = "",
 	.about = "Show who changed which settings, and how to undo it.",
 	.details =
 		"For managers. Recorded are changes of the server, queues, nodes, partitions, classes, users, groups, accounts, QoS, reservations and tokens, and actions on other people's jobs. Each "
 		"record has the command that restores what was there before, where there is one; it is shown, not run. Undo the last change first. The attribute keep_audit of the server says "
 		"how long records are kept.",
-	.examples = examples,
+	.examples = EXAMPLES(
+		{"shunt audit", "Show the changes of the last week, with the commands that undo them."},
+		{"shunt audit --user ann --object queue:batch --since 2026-11-01",
+		 "Show what ann has changed of a queue."},
+		{"shunt audit --since 1h --undo", "Print the commands that take back the last hour; nothing is run."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

@@ -39,24 +39,16 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	return command_fail(c, "%s: %s", program.text, strerror(errno));
 }
 
-static const char *const examples[] = {
-	"shunt config check",
-	"The file of your own instance, or of the system's.",
-	"shunt config check /tmp/new.conf",
-	"Another one, before it takes its place.",
-	NULL,
-};
-
 const struct command command_config_check = {
 	.name = "config check",
 	.operands = "[FILE]",
 	.operand_kind = OPTION_FILE,
-	.operands_max = 1,
 	.about = "Tell everything that is wrong with a configuration file, with line numbers.",
 	.details =
 		"Warns also of what contradicts itself, and of files that others may write though root runs what they say. Exit code: "
 		"0 if the server takes the file, 1 if it has mistakes, 2 if it can't be read.",
-	.examples = examples,
+	.examples = EXAMPLES({"shunt config check", "The file of your own instance, or of the system's."},
+			     {"shunt config check /tmp/new.conf", "Another one, before it takes its place."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

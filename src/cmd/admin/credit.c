@@ -63,19 +63,15 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	return code;
 }
 
-static const char *const examples[] = {"shunt credit",
-				       "Show the remaining credits of the accounts that you may charge.", NULL};
-
 const struct command command_credit = {
 	.name = "credit",
 	.operands = "[ACCOUNT]",
-	.operands_max = 1,
 	.about = "Show the credits of accounts.",
 	.details =
 		"An account with a credit_unit pays for its jobs and for those of the accounts below it. When a job starts, or when its deadline is guaranteed, the most that it "
 		"may use is held in escrow; when it ends, what it used is spent and the rest is released. "
 		"Amounts are hours of the unit: 10:00:00 of cpu_hours is ten hours of one CPU.",
-	.examples = examples,
+	.examples = EXAMPLES({"shunt credit", "Show the remaining credits of the accounts that you may charge."}),
 	.options = show_options,
 	.size = sizeof(struct show_arguments),
 	.run = run,
@@ -133,19 +129,12 @@ static int deposit(const struct command *c, const void *arguments, const struct 
 	return order(c, "deposit", operands, operands->v[1], NULL, expires);
 }
 
-static const char *const deposit_examples[] = {
-	"shunt credit deposit physics 10000 --expires 2027-01-31",
-	"Deposit ten thousand hours that expire at the end of January.",
-	NULL,
-};
-
 const struct command command_credit_deposit = {
 	.name = "credit deposit",
 	.operands = "ACCOUNT HOURS",
-	.operands_min = 2,
-	.operands_max = 2,
 	.about = "Deposit credits into an account.",
-	.examples = deposit_examples,
+	.examples = EXAMPLES({"shunt credit deposit physics 10000 --expires 2027-01-31",
+			      "Deposit ten thousand hours that expire at the end of January."}),
 	.options = deposit_options,
 	.size = sizeof(struct deposit_arguments),
 	.run = deposit,
@@ -159,8 +148,6 @@ static int withdraw(const struct command *c, const void *arguments, const struct
 const struct command command_credit_withdraw = {
 	.name = "credit withdraw",
 	.operands = "ACCOUNT HOURS",
-	.operands_min = 2,
-	.operands_max = 2,
 	.about = "Withdraw credits from an account.",
 	.details = "Credits held for jobs cannot be withdrawn.",
 	.run = withdraw,
@@ -174,8 +161,6 @@ static int transfer(const struct command *c, const void *arguments, const struct
 const struct command command_credit_transfer = {
 	.name = "credit transfer",
 	.operands = "FROM TO HOURS",
-	.operands_min = 3,
-	.operands_max = 3,
 	.about = "Move credits from one account to another.",
 	.details =
 		"Credits that expire first are transferred first and keep their dates. Both accounts must have the same unit.",
@@ -247,8 +232,6 @@ static int statement(const struct command *c, const void *arguments, const struc
 const struct command command_credit_statement = {
 	.name = "credit statement",
 	.operands = "ACCOUNT",
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Show everything that changed an account's credits in a month.",
 	.options = statement_options,
 	.size = sizeof(struct statement_arguments),

@@ -20,16 +20,6 @@ static const struct option options[] = {
 	{0},
 };
 
-static const char *const examples[] = {
-	"shunt doctor",
-	"Check the site and show every check.",
-	"shunt doctor | mail -E -s 'shunt doctor' root",
-	"For cron: nothing is printed if everything is in order.",
-	"shunt doctor --json",
-	"For other programs.",
-	NULL,
-};
-
 /* ---- showing ---- */
 
 static const char *const level_name[] = {"ok", "warning", "problem"};
@@ -126,13 +116,15 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 const struct command command_doctor = {
 	.name = "doctor",
-	.operands = "",
 	.about = "Check the site and say what to do about each finding.",
 	.details =
 		"Prints one line for each finding: \"warning\" or \"problem\", the check, what was found, and what to do about it. Checks that found nothing are shown as \"ok\" on a terminal and with "
 		"--all. Managers see everything; other users see what they may see of queues, nodes and their own jobs. Only the server's own machine is examined for disk space, programs and permissions; "
 		"of other nodes, what their agents report. Exits with 0 if nothing was found, 1 for warnings, 2 for problems.",
-	.examples = examples,
+	.examples = EXAMPLES({"shunt doctor", "Check the site and show every check."},
+			     {"shunt doctor | mail -E -s 'shunt doctor' root",
+			      "For cron: nothing is printed if everything is in order."},
+			     {"shunt doctor --json", "For other programs."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

@@ -182,7 +182,6 @@ static int down(const struct command *c, const void *arguments, const struct ope
 
 const struct command command_down = {
 	.name = "down",
-	.operands = "",
 	.about = "Stop the server; running jobs continue.",
 	.details =
 		"The same as 'shunt shutdown --leave-jobs'. Stops the user's own server or, if none is running, the system's.",
@@ -192,22 +191,15 @@ const struct command command_down = {
 	.alone = true,
 };
 
-static const char *const shutdown_examples[] = {
-	"shunt shutdown --begin '2026-11-20 18:00' --until '2026-11-23 08:00'",
-	"On Friday evening; the machine is expected back on Monday.",
-	"shunt shutdown --now",
-	"At once, without checkpoints.",
-	NULL,
-};
-
 const struct command command_shutdown = {
 	.name = "shutdown",
-	.operands = "",
 	.about = "Shut down: running jobs make checkpoints and stop, then the server.",
 	.details =
 		"Running jobs that can make checkpoints make one and stop; those that can't are stopped. All that may run again (-r y) wait in the queue and are started again when the server is, "
 		"from their checkpoints; the others are deleted. With --begin the shutdown is announced: 'shunt js' shows it, and no job is started that would last into it.",
-	.examples = shutdown_examples,
+	.examples = EXAMPLES({"shunt shutdown --begin '2026-11-20 18:00' --until '2026-11-23 08:00'",
+			      "On Friday evening; the machine is expected back on Monday."},
+			     {"shunt shutdown --now", "At once, without checkpoints."}),
 	.options = shutdown_options,
 	.size = sizeof(struct down_arguments),
 	.run = down,

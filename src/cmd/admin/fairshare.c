@@ -8,14 +8,6 @@
 #include "cmd/lib/commands.h"
 #include "cmd/lib/show.h"
 
-static const char *const examples[] = {
-	"shunt fairshare",
-	"Accounts, groups and users, first those who come first.",
-	"qmgr -c 'set server priority_order = sum, priority_weight.fairshare = 100'",
-	"As a manager: start jobs of users who have used little of their share first.",
-	NULL,
-};
-
 /* Adds "alice", indented; "group students" if the kind is not obvious. */
 static void name_cell(struct table *t, const json_t *x)
 {
@@ -68,12 +60,13 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 const struct command command_fairshare = {
 	.name = "fairshare",
-	.operands = "",
 	.about = "Show who has used how much of its share of the cluster.",
 	.details =
 		"Siblings of one account or group stand below each other. Targets in parentheses were not set: they are equal parts of what the other targets leave. Used is the part of "
 		"what all siblings used; CPU hours count less the older they are. Standing says how many of the users listed come behind one, in percent; it is the factor \"fairshare\" of the priority.",
-	.examples = examples,
+	.examples = EXAMPLES({"shunt fairshare", "Accounts, groups and users, first those who come first."},
+			     {"qmgr -c 'set server priority_order = sum, priority_weight.fairshare = 100'",
+			      "As a manager: start jobs of users who have used little of their share first."}),
 	.options = show_options,
 	.size = sizeof(struct show_arguments),
 	.run = run,

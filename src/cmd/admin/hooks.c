@@ -16,14 +16,11 @@
 
 /* ---- the list ---- */
 
-static const char *const examples[] = {
-	"shunt hooks",
-	"The hooks, the events they have functions for, and how often they were called.",
-	"shunt hooks check 10-account.lua",
-	"Can this file be used as a hook?",
-	"shunt hooks test 10-account.lua --job job.sh",
-	"What would it say of this job?",
-	NULL,
+static const struct example examples[] = {
+	{"shunt hooks", "The hooks, the events they have functions for, and how often they were called."},
+	{"shunt hooks check 10-account.lua", "Can this file be used as a hook?"},
+	{"shunt hooks test 10-account.lua --job job.sh", "What would it say of this job?"},
+	{0},
 };
 
 static void words_cell(struct table *t, const json_t *list)
@@ -83,7 +80,6 @@ static int list_run(const struct command *c, const void *arguments, const struct
 
 const struct command command_hooks = {
 	.name = "hooks",
-	.operands = "",
 	.about = "List the site's hooks.",
 	.details =
 		"A hook is a Lua file in the directory of hooks. Its functions are called when jobs are submitted, modified, started and ended. Files are read again when they change. "
@@ -277,8 +273,6 @@ const struct command command_hooks_check = {
 	.name = "hooks check",
 	.operands = "FILE",
 	.operand_kind = OPTION_FILE,
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Check whether a file can be used as a hook.",
 	.details =
 		"The server tries it as it tries new versions of hooks: it is compiled, and its top level runs, within hook_time and hook_memory. For managers.",
@@ -292,8 +286,6 @@ const struct command command_hooks_test = {
 	.name = "hooks test",
 	.operands = "FILE",
 	.operand_kind = OPTION_FILE,
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Show what a hook would do with a job.",
 	.details =
 		"The server calls the file's function with the job. Nothing is submitted or changed, and no mail is sent. Exit code 1: the file is broken, or its function fails. For managers.",

@@ -4,7 +4,6 @@
  * Files are read here, and their jobs sent to the server in batches. It keeps each job once, so an
  * interrupted import can simply be repeated.
  */
-#include <limits.h>
 #include <string.h>
 
 #include "base/progress.h"
@@ -26,14 +25,6 @@ static const struct option options[] = {
 		   "the server or cluster that the jobs are from, where the files don't say it", .initial = "imported"),
 	OPTION_ROW(FLAG, 0, "json", offsetof(struct arguments, json), NULL, "print the counts as JSON"),
 	{0},
-};
-
-static const char *const examples[] = {
-	"shunt history import /var/spool/torque/server_priv/accounting/2026*",
-	"Jobs that TORQUE ran.",
-	"sacct -a -P -S 2025-01-01 -o ALL > jobs.txt; shunt history import --source old jobs.txt",
-	"Jobs that Slurm ran.",
-	NULL,
 };
 
 struct import {
@@ -201,14 +192,15 @@ const struct command command_history_import = {
 	.name = "history import",
 	.operands = "FILE...",
 	.operand_kind = OPTION_FILE,
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "Add jobs that another system ran to the history.",
 	.details =
 		"FILE is an accounting file of TORQUE, PBS Pro or OpenPBS, or the output of Slurm's sacct -P; gzip is fine, - is standard input. Its jobs that have ended come "
 		"into the history, and what they used into the ledger. A job that is there already is not added again, so an import that was "
 		"interrupted can simply be repeated. Only managers can do this.",
-	.examples = examples,
+	.examples = EXAMPLES(
+		{"shunt history import /var/spool/torque/server_priv/accounting/2026*", "Jobs that TORQUE ran."},
+		{"sacct -a -P -S 2025-01-01 -o ALL > jobs.txt; shunt history import --source old jobs.txt",
+		 "Jobs that Slurm ran."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

@@ -76,28 +76,21 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	return code;
 }
 
-static const char *const examples[] = {
-	"shunt import-config /usr/local/maui/maui.cfg",
-	"Convert Maui's configuration, with remarks on what has no equivalent.",
-	"sacctmgr dump linux file=linux.cfg; sacctmgr -P show qos > qos.txt; shunt import-config /etc/slurm/slurm.conf linux.cfg qos.txt > site.qmgr",
-	"Convert a Slurm site; review site.qmgr, then apply it with: qmgr < site.qmgr",
-	"shunt simulate --config site.qmgr --policy shunt old.swf",
-	"Try the result in the simulator first.",
-	NULL,
-};
-
 const struct command command_import_config = {
 	.name = "import-config",
 	.operands = "FILE...",
 	.operand_kind = OPTION_FILE,
-	.operands_min = 1,
-	.operands_max = 100,
 	.about = "Convert a configuration of Maui, Slurm or PBS into directives for qmgr.",
 	.details =
 		"Reads maui.cfg, slurm.conf, the output of sacctmgr dump and sacctmgr -P show qos, and of qmgr -c 'print server' from TORQUE, PBS Pro and OpenPBS; - is standard input. "
 		"Several files become one site. Nothing is changed: the directives are printed, followed by a remark, as a comment, for every setting that has no equivalent or "
 		"belongs elsewhere.",
-	.examples = examples,
+	.examples = EXAMPLES(
+		{"shunt import-config /usr/local/maui/maui.cfg",
+		 "Convert Maui's configuration, with remarks on what has no equivalent."},
+		{"sacctmgr dump linux file=linux.cfg; sacctmgr -P show qos > qos.txt; shunt import-config /etc/slurm/slurm.conf linux.cfg qos.txt > site.qmgr",
+		 "Convert a Slurm site; review site.qmgr, then apply it with: qmgr < site.qmgr"},
+		{"shunt simulate --config site.qmgr --policy shunt old.swf", "Try the result in the simulator first."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

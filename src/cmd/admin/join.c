@@ -76,27 +76,19 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	return command_fail(c, "%s: %s", program.text, strerror(errno));
 }
 
-static const char *const examples[] = {
-	"shunt join pine:7722",
-	"Asks for the token that 'shunt token create' printed on the server's machine. So neither ps nor the shell's history ever shows it.",
-	"shunt join pine:7722 --token-file /root/token",
-	"Reads the token from a file.",
-	"shunt join pine:7722 --workstation idle",
-	"Jobs run here only while nobody uses the machine.",
-	NULL,
-};
-
 const struct command command_join = {
 	.name = "join",
 	.operands = "SERVER[:PORT] [TOKEN]",
-	.operands_min = 1,
-	.operands_max = 2,
 	.about = "Make this machine a node of a cluster (as root).",
 	.details =
 		"Checks by the token that it is the right server, obtains a certificate, and starts the agent, which reports what this "
 		"machine has and runs its jobs from then on, also after a restart of the machine. Without TOKEN, or if that is "
 		"-, the token is read from the standard input.",
-	.examples = examples,
+	.examples = EXAMPLES(
+		{"shunt join pine:7722",
+		 "Asks for the token that 'shunt token create' printed on the server's machine. So neither ps nor the shell's history ever shows it."},
+		{"shunt join pine:7722 --token-file /root/token", "Reads the token from a file."},
+		{"shunt join pine:7722 --workstation idle", "Jobs run here only while nobody uses the machine."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

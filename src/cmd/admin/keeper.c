@@ -445,8 +445,6 @@ static int keeper(const struct command *c, const void *arguments, const struct o
 const struct command command_keeper = {
 	.name = "keeper",
 	.operands = "SOCKET",
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Request nodes for overlays from other clusters. The server starts it.",
 	.run = keeper,
 	.hidden = 1,

@@ -208,26 +208,19 @@ static int login(const struct command *c, const void *arguments, const struct op
 	return code;
 }
 
-static const char *const login_examples[] = {
-	"shunt login pine:7722",
-	"Asks for the token that 'shunt token create --login' printed on the server's machine.",
-	"shunt login pine - < token",
-	"Reads the token from a file. On the command line other users could see it in a list of processes.",
-	"qsub --cluster pine job.sh",
-	"Submit a job there.",
-	NULL,
-};
-
 const struct command command_login = {
 	.name = "login",
 	.operands = "SERVER[:PORT] [TOKEN]",
-	.operands_min = 1,
-	.operands_max = 2,
 	.about = "Work with a cluster from this machine: checks the token, and keeps it.",
 	.details =
 		"The token says whom to trust: it holds the fingerprint of the cluster's authority. It is kept in "
 		"~/.config/shunt/clusters/NAME, readable by you alone. Without TOKEN, or if it is -, it is read from standard input; on a terminal you are asked for it.",
-	.examples = login_examples,
+	.examples = EXAMPLES(
+		{"shunt login pine:7722",
+		 "Asks for the token that 'shunt token create --login' printed on the server's machine."},
+		{"shunt login pine - < token",
+		 "Reads the token from a file. On the command line other users could see it in a list of processes."},
+		{"qsub --cluster pine job.sh", "Submit a job there."}),
 	.options = login_options,
 	.size = sizeof(struct login_arguments),
 	.run = login,
@@ -285,15 +278,11 @@ static int logout(const struct command *c, const void *arguments, const struct o
 	return code;
 }
 
-static const char *const logout_examples[] = {"shunt logout pine",
-					      "The token that is kept for pine is revoked and removed.", NULL};
-
 const struct command command_logout = {
 	.name = "logout",
 	.operands = "[CLUSTER]",
-	.operands_max = 1,
 	.about = "Revoke and remove the token that is kept for a cluster.",
-	.examples = logout_examples,
+	.examples = EXAMPLES({"shunt logout pine", "The token that is kept for pine is revoked and removed."}),
 	.run = logout,
 };
 
@@ -352,7 +341,6 @@ static int clusters(const struct command *c, const void *arguments, const struct
 
 const struct command command_clusters = {
 	.name = "clusters",
-	.operands = "",
 	.about = "List the clusters that you are logged in to.",
 	.details =
 		"Which server a command asks: the cluster named by --cluster or SHUNT_CLUSTER; else the server of this machine, your own "

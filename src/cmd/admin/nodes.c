@@ -2,7 +2,6 @@
  * nodes.c - `shunt nodes`: shows the nodes and how full they are. Columns that would be empty are
  * left out.
  */
-#include <limits.h>
 #include <string.h>
 
 #include "base/table.h"
@@ -22,22 +21,6 @@ static const struct option options[] = {
 	OPTION_ROW(FLAG, 0, "json", offsetof(struct arguments, json), NULL,
 		   "print the API's answer instead of a table"),
 	{0},
-};
-
-static const char *const examples[] = {
-	"shunt nodes",
-	"All nodes, and how full they are.",
-	"shunt nodes offline n3 -m 'new disk'",
-	"No further job starts on n3; running jobs continue.",
-	"shunt nodes drain n3 --at 18:00",
-	"From six on; until then jobs start there that end before.",
-	"shunt nodes online n3",
-	"Jobs start there again.",
-	"shunt nodes set n3 class=big features=fast,ib",
-	"What jobs may ask for: -l nodes=1:fast.",
-	"shunt nodes remove n3",
-	"It is no node of this cluster any more.",
-	NULL,
 };
 
 /* The columns to show, for all nodes. */
@@ -288,13 +271,18 @@ static int run(const struct command *c, const void *arguments, const struct oper
 const struct command command_nodes = {
 	.name = "nodes",
 	.operands = "[NODE]...",
-	.operands_max = INT_MAX,
 	.about = "List the nodes and how full they are.",
 	.details =
 		"States: free, busy (no CPU is free), offline (by an administrator), draining (offline, and jobs still run there), "
 		"down (nothing is heard of it), joining (it has joined and not yet connected), unhealthy (its health check "
 		"says so), claimed (a workstation whose owner uses it). 'shunt nodes offline', 'drain', 'online', 'set' and 'remove' change nodes.",
-	.examples = examples,
+	.examples = EXAMPLES(
+		{"shunt nodes", "All nodes, and how full they are."},
+		{"shunt nodes offline n3 -m 'new disk'", "No further job starts on n3; running jobs continue."},
+		{"shunt nodes drain n3 --at 18:00", "From six on; until then jobs start there that end before."},
+		{"shunt nodes online n3", "Jobs start there again."},
+		{"shunt nodes set n3 class=big features=fast,ib", "What jobs may ask for: -l nodes=1:fast."},
+		{"shunt nodes remove n3", "It is no node of this cluster any more."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

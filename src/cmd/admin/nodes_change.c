@@ -2,7 +2,6 @@
  * nodes_change.c - `shunt nodes offline`, `drain`, `online`, `set` and `remove`, for
  * administrators. Nodes may be written as lists: n[1-4].
  */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -73,17 +72,13 @@ static int offline(const struct command *c, const void *arguments, const struct 
 	return code;
 }
 
-static const char *const offline_examples[] = {"shunt nodes offline n[3-5] -m 'new disks'",
-					       "No job starts on these three; running jobs continue.", NULL};
-
 const struct command command_nodes_offline = {
 	.name = "nodes offline",
 	.operands = "NODE...",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "Take nodes out of service: running jobs continue, no other starts.",
 	.details = "It holds until 'shunt nodes online', also when the server or the node is restarted.",
-	.examples = offline_examples,
+	.examples = EXAMPLES(
+		{"shunt nodes offline n[3-5] -m 'new disks'", "No job starts on these three; running jobs continue."}),
 	.options = offline_options,
 	.size = sizeof(struct offline_arguments),
 	.run = offline,
@@ -130,22 +125,15 @@ static int drain(const struct command *c, const void *arguments, const struct op
 	return code;
 }
 
-static const char *const drain_examples[] = {
-	"shunt nodes drain n[3-5] --at 18:00 -m 'new disks'",
-	"Until six jobs start there if they end by then; afterwards none does.",
-	NULL,
-};
-
 const struct command command_nodes_drain = {
 	.name = "nodes drain",
 	.operands = "NODE...",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "Take nodes out of service at a given time: no job starts there that would run longer.",
 	.details =
 		"Jobs that are running there continue, even beyond that time. 'shunt nodes online' cancels it, before and after; 'shunt "
 		"nodes' and 'shunt plan' show the time, and 'shunt why' names it if a job waits because of it.",
-	.examples = drain_examples,
+	.examples = EXAMPLES({"shunt nodes drain n[3-5] --at 18:00 -m 'new disks'",
+			      "Until six jobs start there if they end by then; afterwards none does."}),
 	.options = drain_options,
 	.size = sizeof(struct drain_arguments),
 	.run = drain,
@@ -160,15 +148,11 @@ static int online(const struct command *c, const void *arguments, const struct o
 	return code;
 }
 
-static const char *const online_examples[] = {"shunt nodes online n[3-5]", "Jobs may start there again.", NULL};
-
 const struct command command_nodes_online = {
 	.name = "nodes online",
 	.operands = "NODE...",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "Put nodes back into service, and remove their notes.",
-	.examples = online_examples,
+	.examples = EXAMPLES({"shunt nodes online n[3-5]", "Jobs may start there again."}),
 	.run = online,
 };
 
@@ -246,27 +230,19 @@ static int set(const struct command *c, const void *arguments, const struct oper
 	return code;
 }
 
-static const char *const set_examples[] = {
-	"shunt nodes set n3 class=big features=fast,ib",
-	"Jobs may ask for it by these words: -l nodes=1:ib.",
-	"shunt nodes set n3 cpus=12",
-	"Give jobs twelve of its CPUs only.",
-	"shunt nodes set n4 shared=true",
-	"Divide its CPUs among jobs with a budget, in shares (docs/libra.md).",
-	"shunt nodes set n5 'workstation=idle; quiet=5m'",
-	"Its owner comes first: jobs stop at the first key press, and continue after five quiet minutes (docs/workstations.md).",
-	NULL,
-};
-
 const struct command command_nodes_set = {
 	.name = "nodes set",
 	.operands = "NODE... NAME=VALUE...",
-	.operands_min = 2,
-	.operands_max = INT_MAX,
 	.about =
 		"Change nodes: class, features, note, speed, how many of their CPUs and GPUs jobs may use, whether jobs with a budget share their CPUs, and whether they are workstations.",
 	.details = "An empty value removes a class, the features, a note or the policy of a workstation.",
-	.examples = set_examples,
+	.examples = EXAMPLES(
+		{"shunt nodes set n3 class=big features=fast,ib", "Jobs may ask for it by these words: -l nodes=1:ib."},
+		{"shunt nodes set n3 cpus=12", "Give jobs twelve of its CPUs only."},
+		{"shunt nodes set n4 shared=true",
+		 "Divide its CPUs among jobs with a budget, in shares (docs/libra.md)."},
+		{"shunt nodes set n5 'workstation=idle; quiet=5m'",
+		 "Its owner comes first: jobs stop at the first key press, and continue after five quiet minutes (docs/workstations.md)."}),
 	.options = set_options,
 	.size = sizeof(struct set_arguments),
 	.run = set,
@@ -292,18 +268,13 @@ static int remove_them(const struct command *c, const void *arguments, const str
 	return nodes_each(c, operands->v, operands->n, "DELETE", a->force ? "?force=1" : "", NULL);
 }
 
-static const char *const remove_examples[] = {"shunt nodes remove n3", "Its certificate is worth nothing from now on.",
-					      NULL};
-
 const struct command command_nodes_remove = {
 	.name = "nodes remove",
 	.operands = "NODE...",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "Remove machines that have joined: their certificates are revoked.",
 	.details =
 		"Nodes of the configuration file are removed there. To come back a machine joins again, with a new token.",
-	.examples = remove_examples,
+	.examples = EXAMPLES({"shunt nodes remove n3", "Its certificate is worth nothing from now on."}),
 	.options = remove_options,
 	.size = sizeof(struct remove_arguments),
 	.run = remove_them,

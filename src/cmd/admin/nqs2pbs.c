@@ -178,18 +178,13 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	return rc < 0 ? command_fail(c, "%s", err.text) : EXIT_OK;
 }
 
-static const char *const examples[] = {
-	"nqs2pbs old.nqs new.pbs", "Convert a script.", "nqs2pbs old.nqs - | qsub", "Convert it and hand it in.", NULL,
-};
-
 const struct command command_nqs2pbs = {
 	.name = "nqs2pbs",
 	.operands = "SCRIPT [NEW]",
 	.operand_kind = OPTION_FILE,
-	.operands_min = 1,
-	.operands_max = 2,
 	.about = "Convert a script for NQS into one for PBS: NEW, or SCRIPT.new.",
-	.examples = examples,
+	.examples = EXAMPLES({"nqs2pbs old.nqs new.pbs", "Convert a script."},
+			     {"nqs2pbs old.nqs - | qsub", "Convert it and hand it in."}),
 	.run = run,
 	.own = true,
 	.alone = true,

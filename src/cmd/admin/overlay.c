@@ -35,14 +35,6 @@ static const struct option add_options[] = {
 	{0},
 };
 
-static const char *const add_examples[] = {
-	"shunt overlay add slurm --max-nodes 16 --time 4h -- -p long",
-	"Up to 16 nodes of Slurm's partition long, in allocations of four hours, while jobs wait for them.",
-	"shunt overlay add pbs --name night --cpus 8 --time 8h -- -q night",
-	"One node of 8 CPUs from the queue night of a PBS server.",
-	NULL,
-};
-
 /* Returns the number of CPUs of the smallest node of the partitions that the user's options name;
  * -1 if sinfo does not report it. */
 static int64_t smallest_node(const struct operands *o)
@@ -128,13 +120,15 @@ const struct command command_overlay_add = {
 	.operands = "PLACE [-- OPTION...]",
 	.operand_kind = OPTION_WORD,
 	.operand_words = "slurm pbs shunt:",
-	.operands_min = 1,
-	.operands_max = 200,
 	.about = "Let nodes come from another batch system while jobs wait.",
 	.details =
 		"PLACE is slurm or pbs, whose commands must be in the server's PATH, or shunt:CLUSTER, a Shunt server that 'shunt clusters' lists. OPTIONs go to sbatch or qsub. Allocations are requested as the user of this server, "
 		"in whose name jobs run there. No job is started that would outlast its node's allocation.",
-	.examples = add_examples,
+	.examples = EXAMPLES(
+		{"shunt overlay add slurm --max-nodes 16 --time 4h -- -p long",
+		 "Up to 16 nodes of Slurm's partition long, in allocations of four hours, while jobs wait for them."},
+		{"shunt overlay add pbs --name night --cpus 8 --time 8h -- -q night",
+		 "One node of 8 CPUs from the queue night of a PBS server."}),
 	.options = add_options,
 	.size = sizeof(struct add_arguments),
 	.run = add,
@@ -201,7 +195,6 @@ static int list(const struct command *c, const void *arguments, const struct ope
 
 const struct command command_overlay_list = {
 	.name = "overlay list",
-	.operands = "",
 	.about = "List the overlays, with their nodes and allocations, and what went wrong.",
 	.options = show_options,
 	.size = sizeof(struct show_arguments),
@@ -231,8 +224,6 @@ static int pause_run(const struct command *c, const void *arguments, const struc
 const struct command command_overlay_pause = {
 	.name = "overlay pause",
 	.operands = "NAME",
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Request no more nodes for an overlay; those that are there stay.",
 	.run = pause_run,
 };
@@ -245,8 +236,6 @@ static int resume_run(const struct command *c, const void *arguments, const stru
 const struct command command_overlay_resume = {
 	.name = "overlay resume",
 	.operands = "NAME",
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Request nodes for an overlay again that is paused, or that waits after a failure.",
 	.run = resume_run,
 };
@@ -271,8 +260,6 @@ static int remove_run(const struct command *c, const void *arguments, const stru
 const struct command command_overlay_remove = {
 	.name = "overlay remove",
 	.operands = "NAME",
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Remove an overlay and cancel its allocations.",
 	.options = remove_options,
 	.size = sizeof(struct remove_arguments),

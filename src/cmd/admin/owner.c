@@ -287,19 +287,16 @@ static int resume_run(const struct command *c, const void *arguments, const stru
 	return say(c, "resume", ((const struct arguments *)arguments)->json);
 }
 
-static const char *const examples[] = {
-	"shunt owner",
-	"Who used this machine last, what runs here, what was given away, and what that cost.",
-	"shunt owner pause 2h",
-	"Jobs of the cluster, and tasks of the pool, stop at once, and leave after a minute; in two hours they may come back.",
-	"shunt owner resume",
-	"They may come back now.",
-	NULL,
+static const struct example examples[] = {
+	{"shunt owner", "Who used this machine last, what runs here, what was given away, and what that cost."},
+	{"shunt owner pause 2h",
+	 "Jobs of the cluster, and tasks of the pool, stop at once, and leave after a minute; in two hours they may come back."},
+	{"shunt owner resume", "They may come back now."},
+	{0},
 };
 
 const struct command command_owner = {
 	.name = "owner",
-	.operands = "",
 	.about = "Show who uses this workstation and what it gives to its cluster or pool.",
 	.details =
 		"Asks the agent on this machine, or the daemon of its pool: neither root nor a network is needed. 'shunt owner pause' stops what they run here, 'shunt owner resume' lets them continue. Both may be used by root and the owners that the "
@@ -315,7 +312,6 @@ const struct command command_owner = {
 const struct command command_owner_pause = {
 	.name = "owner pause",
 	.operands = "[DURATION]",
-	.operands_max = 1,
 	.about = "Stop what the cluster or the pool runs on this workstation.",
 	.details =
 		"Jobs and tasks stop within a second and leave after the time that the policy names (return=). Without DURATION "
@@ -329,7 +325,6 @@ const struct command command_owner_pause = {
 
 const struct command command_owner_resume = {
 	.name = "owner resume",
-	.operands = "",
 	.about = "Let the cluster or the pool use this workstation again.",
 	.details = "Ends a pause. Whether something runs now is up to the policy again.",
 	.examples = examples,

@@ -48,23 +48,15 @@ void page_print(const struct where *w)
 	strbuf_fini(&path);
 }
 
-static const char *const page_examples[] = {
-	"shunt page",
-	"Print a link; open it in a browser on this machine.",
-	"shunt page --cluster pine",
-	"The same for a cluster that you are logged in to.",
-	NULL,
-};
-
 const struct command command_page = {
 	.name = "page",
-	.operands = "",
 	.about = "Print a link to the page in the browser that signs you in.",
 	.details =
 		"The page shows the cluster, its jobs and their output, and submits jobs. The link works once, within ten "
 		"minutes. That of your own server works only in a browser on this machine; from elsewhere, forward the port over ssh: "
 		"ssh -L PORT:127.0.0.1:PORT HOST.",
-	.examples = page_examples,
+	.examples = EXAMPLES({"shunt page", "Print a link; open it in a browser on this machine."},
+			     {"shunt page --cluster pine", "The same for a cluster that you are logged in to."}),
 	.options = page_options,
 	.size = 1,
 	.run = page,

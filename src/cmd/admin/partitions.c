@@ -7,16 +7,6 @@
 #include "cmd/lib/commands.h"
 #include "cmd/lib/show.h"
 
-static const char *const examples[] = {
-	"shunt partitions",
-	"The partitions, what runs in them, and how many jobs wait.",
-	"qmgr -c 'create partition A nodes = n[1-8]'",
-	"As a manager: make a partition of eight nodes.",
-	"shunt submit --partition A job.sh",
-	"Run in it, alone, with all of its processors.",
-	NULL,
-};
-
 /* Adds nodes as "n[1-8]". */
 static void nodes_cell(struct table *t, const json_t *nodes)
 {
@@ -81,12 +71,14 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 const struct command command_partitions = {
 	.name = "partitions",
-	.operands = "",
 	.about = "List the partitions, what runs in them, and how many jobs wait.",
 	.details =
 		"A partition is a set of nodes that a job has as a whole, to itself. Nodes that are in no partition are "
 		"shared. Managers define partitions with qmgr.",
-	.examples = examples,
+	.examples = EXAMPLES(
+		{"shunt partitions", "The partitions, what runs in them, and how many jobs wait."},
+		{"qmgr -c 'create partition A nodes = n[1-8]'", "As a manager: make a partition of eight nodes."},
+		{"shunt submit --partition A job.sh", "Run in it, alone, with all of its processors."}),
 	.options = show_options,
 	.size = sizeof(struct show_arguments),
 	.run = run,

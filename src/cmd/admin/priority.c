@@ -30,16 +30,6 @@ static const struct option options[] = {
 	{0},
 };
 
-static const char *const examples[] = {
-	"shunt priority",
-	"Waiting jobs in the order of their priorities, and what each factor adds.",
-	"shunt priority --try 'cpus=10, queue_time=2'",
-	"Who would move with these weights, and how long jobs of the last 30 days would have waited.",
-	"qmgr -c 'set server priority_order = sum, priority_weight.cpus = 10'",
-	"As a manager: order jobs by priority, large ones first.",
-	NULL,
-};
-
 /* Adds a number in its shortest form: 1.5, 12, 0.25. */
 static void real_cell(struct table *t, const json_t *v)
 {
@@ -186,12 +176,16 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 const struct command command_priority = {
 	.name = "priority",
-	.operands = "",
 	.about = "Show which waiting jobs come first, and what their priorities are made of.",
 	.details =
 		"Each column is what a factor adds to the priority (or, of a product, what it is multiplied with). Factors of weight 0 are left out; --factors lists all. "
 		"Managers set weights with qmgr: priority_weight.FACTOR; and priority_order, which says whether jobs are started in this order.",
-	.examples = examples,
+	.examples = EXAMPLES(
+		{"shunt priority", "Waiting jobs in the order of their priorities, and what each factor adds."},
+		{"shunt priority --try 'cpus=10, queue_time=2'",
+		 "Who would move with these weights, and how long jobs of the last 30 days would have waited."},
+		{"qmgr -c 'set server priority_order = sum, priority_weight.cpus = 10'",
+		 "As a manager: order jobs by priority, large ones first."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

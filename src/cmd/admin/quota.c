@@ -2,7 +2,6 @@
  * quota.c - `shunt quota`: shows a user's monthly quota and what is left; `set`, `drop`, `import`,
  * `export` and `log` for administrators.
  */
-#include <limits.h>
 
 #include "base/lines.h"
 #include "base/table.h"
@@ -34,14 +33,6 @@ static const struct option options[] = {
 		   "those of all users, a line each (for managers)"),
 	OPTION_ROW(FLAG, 0, "json", offsetof(struct arguments, json), NULL, "print JSON; times in seconds"),
 	{0},
-};
-
-static const char *const examples[] = {
-	"shunt quota",
-	"What I may use in a month, and what is left.",
-	"shunt quota ana",
-	"As a manager: the same of a user.",
-	NULL,
 };
 
 static void print_one(const json_t *quota)
@@ -132,13 +123,13 @@ static int run(const struct command *c, const void *arguments, const struct oper
 const struct command command_quota = {
 	.name = "quota",
 	.operands = "[USER]",
-	.operands_max = 1,
 	.about = "Show the computation time that is left this month.",
 	.details =
 		"Each user has a number of hours and minutes a month for normal, priority and interactive jobs. A job that is submitted takes its walltime; "
 		"when it ends, a part of what it did not use is returned. A job that never ran costs nothing. At the beginning of a month what is left "
 		"becomes the limit again, up to and including the month of the end date.",
-	.examples = examples,
+	.examples = EXAMPLES({"shunt quota", "What I may use in a month, and what is left."},
+			     {"shunt quota ana", "As a manager: the same of a user."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,
@@ -158,14 +149,6 @@ static const struct option set_options[] = {
 	OPTION_ROW(TEXT, 0, "end", offsetof(struct set_arguments, end), "MONTH",
 		   "the last month with any, \"Apr 2027\"; - for none"),
 	{0},
-};
-
-static const char *const set_examples[] = {
-	"shunt quota set ana --normal 200:00 --priority 20:00",
-	"What is not named stays as it is; a new user has none of it.",
-	"shunt quota set ana --end 'Apr 2027'",
-	"From May on there is nothing.",
-	NULL,
 };
 
 /* Builds the quota of a user as the server takes it. */
@@ -244,13 +227,14 @@ static int set(const struct command *c, const void *arguments, const struct oper
 const struct command command_quota_set = {
 	.name = "quota set",
 	.operands = "USER",
-	.operands_min = 1,
-	.operands_max = 2,
+	.operands_more = 1,
 	.about = "Set what a user may use in a month.",
 	.details =
 		"What is left of this month changes by as much as the limit does, and what was taken stays taken. Jobs are counted as soon as any user has quota; users without have "
 		"none then. 'set server quota = False' in qmgr turns that off.",
-	.examples = set_examples,
+	.examples = EXAMPLES({"shunt quota set ana --normal 200:00 --priority 20:00",
+			      "What is not named stays as it is; a new user has none of it."},
+			     {"shunt quota set ana --end 'Apr 2027'", "From May on there is nothing."}),
 	.options = set_options,
 	.size = sizeof(struct set_arguments),
 	.run = set,
@@ -276,8 +260,6 @@ static int drop(const struct command *c, const void *arguments, const struct ope
 const struct command command_quota_drop = {
 	.name = "quota drop",
 	.operands = "USER...",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "Remove a user's entry.",
 	.details =
 		"As long as others have quota, the user can't submit any more; jobs that wait still run. When the last entry goes, jobs are not counted "
@@ -337,23 +319,17 @@ static int import(const struct command *c, const void *arguments, const struct o
 	return code;
 }
 
-static const char *const import_examples[] = {
-	"shunt quota import quota.config",
-	"Lines of: user, hours a month for normal, interactive and priority jobs, last month (\"Apr 2027\").",
-	NULL,
-};
-
 const struct command command_quota_import = {
 	.name = "quota import",
 	.operands = "FILE",
 	.operand_kind = OPTION_FILE,
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Set the quota of many users from a file.",
 	.details =
 		"The file is that of Artaras, and what 'shunt quota export' prints. It replaces all entries, or nothing: users who are not in it have no quota "
 		"afterwards, unless --keep is given.",
-	.examples = import_examples,
+	.examples = EXAMPLES(
+		{"shunt quota import quota.config",
+		 "Lines of: user, hours a month for normal, interactive and priority jobs, last month (\"Apr 2027\")."}),
 	.options = import_options,
 	.size = sizeof(struct import_arguments),
 	.run = import,
@@ -391,7 +367,6 @@ static int export(const struct command *c, const void *arguments, const struct o
 
 const struct command command_quota_export = {
 	.name = "quota export",
-	.operands = "",
 	.about = "Print the quota of all users as a file.",
 	.run = export,
 };
@@ -409,8 +384,6 @@ static const struct option log_options[] = {
 	OPTION_ROW(FLAG, 0, "json", offsetof(struct log_arguments, json), NULL, "print JSON; times in seconds"),
 	{0},
 };
-
-static const char *const log_examples[] = {"shunt quota log", "Everything that changed my quota this month.", NULL};
 
 static void print_moves(const json_t *list)
 {
@@ -472,12 +445,11 @@ static int log_run(const struct command *c, const void *arguments, const struct 
 const struct command command_quota_log = {
 	.name = "quota log",
 	.operands = "[USER]",
-	.operands_max = 1,
 	.about = "Show what changed quota in a month.",
 	.details =
 		"The changes of a month add up to what is left: taken by a job when it was submitted, altered, returned at its end, unneeded (a job "
 		"with a deadline that was kept without priority is charged as a normal one), month (it began), limit (it was set).",
-	.examples = log_examples,
+	.examples = EXAMPLES({"shunt quota log", "Everything that changed my quota this month."}),
 	.options = log_options,
 	.size = sizeof(struct log_arguments),
 	.run = log_run,

@@ -27,12 +27,6 @@ static const struct option add_options[] = {
 	{0},
 };
 
-static const char *const add_examples[] = {
-	"shunt site add east --server east.example.org:7722",
-	"As a manager: jobs can be submitted to QUEUE@east. Asks for the token that 'shunt token create --site' printed there.",
-	NULL,
-};
-
 static void site_path(struct strbuf *path, const char *name)
 {
 	strbuf_puts(path, "/v1/sites/");
@@ -70,12 +64,12 @@ static int add(const struct command *c, const void *arguments, const struct oper
 const struct command command_site_add = {
 	.name = "site add",
 	.operands = "NAME",
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Let jobs be handed over to another Shunt server.",
 	.details =
 		"NAME is what users write after the @ of a queue. Adding a site that is there already changes its servers and its token.",
-	.examples = add_examples,
+	.examples = EXAMPLES(
+		{"shunt site add east --server east.example.org:7722",
+		 "As a manager: jobs can be submitted to QUEUE@east. Asks for the token that 'shunt token create --site' printed there."}),
 	.options = add_options,
 	.size = sizeof(struct add_arguments),
 	.run = add,
@@ -109,7 +103,6 @@ static int list(const struct command *c, const void *arguments, const struct ope
 
 const struct command command_site_list = {
 	.name = "site list",
-	.operands = "",
 	.about = "List the sites that jobs can be handed over to, with the number of this server's jobs there.",
 	.options = show_options,
 	.size = sizeof(struct show_arguments),
@@ -132,8 +125,6 @@ static int remove_site(const struct command *c, const void *arguments, const str
 const struct command command_site_remove = {
 	.name = "site remove",
 	.operands = "NAME",
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Remove a site, once none of this server's jobs are there.",
 	.run = remove_site,
 };
@@ -166,8 +157,6 @@ static int courier(const struct command *c, const void *arguments, const struct 
 const struct command command_courier = {
 	.name = "courier",
 	.operands = "SOCKET",
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Hand jobs over to other sites. The server starts it.",
 	.run = courier,
 	.hidden = 1,

@@ -86,78 +86,55 @@ static int restore_run(const struct command *c, const void *arguments, const str
 						   a->json ? "--json" : NULL, NULL});
 }
 
-static const char *const examples[] = {
-	"shunt store copy /var/lib/shunt/shunt.db postgres://shunt@db.example.org/shunt",
-	"From SQLite to PostgreSQL, as the user shunt. A password is read from ~/.pgpass.",
-	"shunt store copy postgres:///shunt /var/lib/shunt/shunt.db",
-	"And back.",
-	"shunt store copy conf:/etc/shunt/shunt.conf conf:new.conf",
-	"From the store of one configuration file to that of another.",
-	NULL,
-};
-
 const struct command command_store_copy = {
 	.name = "store copy",
 	.operands = "FROM TO",
 	.operand_kind = OPTION_FILE,
-	.operands_min = 2,
-	.operands_max = 2,
 	.about = "Copy everything that a server keeps to a new store: SQLite, PostgreSQL.",
 	.details =
 		"FROM and TO are what 'store' in the configuration file takes: sqlite:PATH, PATH, or postgres://...; or conf:FILE, the store of a configuration file. "
 		"Jobs, nodes, queues, tokens and the cluster's authority are copied, so no node needs to join again. Stop the server first: a store that a server uses is refused. TO must be new. "
 		"At the end all tables of both are read and compared. If the copy is interrupted, no server opens TO; run the command again, and it starts over. "
 		"Never put a password into a URL on a command line: use ~/.pgpass, PGPASSFILE or conf:FILE. Exit code: 0 if the stores have the same contents, 1 otherwise.",
-	.examples = examples,
+	.examples = EXAMPLES({"shunt store copy /var/lib/shunt/shunt.db postgres://shunt@db.example.org/shunt",
+			      "From SQLite to PostgreSQL, as the user shunt. A password is read from ~/.pgpass."},
+			     {"shunt store copy postgres:///shunt /var/lib/shunt/shunt.db", "And back."},
+			     {"shunt store copy conf:/etc/shunt/shunt.conf conf:new.conf",
+			      "From the store of one configuration file to that of another."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = copy_run,
 	.alone = true,
 };
 
-static const char *const backup_examples[] = {
-	"shunt backup --keep 14",
-	"Once a day from a timer: the backups of two weeks.",
-	"shunt backup /mnt/safe",
-	"To another disk.",
-	NULL,
-};
-
 const struct command command_backup = {
 	.name = "backup",
 	.operands = "[DIRECTORY]",
 	.operand_kind = OPTION_DIR,
-	.operands_max = 1,
 	.about = "Write everything that the server keeps to a file; the server may run.",
 	.details =
 		"The file is DIRECTORY/shunt-TIME.db (UTC), by default in " SYSTEM_BACKUPS
 		" for a system's server, as root, and in 'backups' in the state for one of your own. It holds jobs, events, scripts, settings, nodes, "
 		"tokens and the cluster's authority as they were at one instant, and is checked at the end: keep it as you would a password. It is a store in SQLite's "
 		"format even if the server uses PostgreSQL. 'shunt restore' puts it back. The configuration file, accounting files and users' output are not in it.",
-	.examples = backup_examples,
+	.examples = EXAMPLES({"shunt backup --keep 14", "Once a day from a timer: the backups of two weeks."},
+			     {"shunt backup /mnt/safe", "To another disk."}),
 	.options = backup_options,
 	.size = sizeof(struct arguments),
 	.run = backup_run,
 	.alone = true,
 };
 
-static const char *const restore_examples[] = {
-	"shunt restore /var/backups/shunt/shunt-20261118T020000Z.db",
-	"After 'systemctl stop shunt', as root.",
-	NULL,
-};
-
 const struct command command_restore = {
 	.name = "restore",
 	.operands = "FILE",
 	.operand_kind = OPTION_FILE,
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Put the contents of a backup in the place of what the server keeps.",
 	.details =
 		"Stop the server first. A store in SQLite is kept beside the new one, as shunt.db.before-TIME; a PostgreSQL database must be empty (dropdb, createdb). "
 		"Jobs that have ended since the backup are run again, those accepted since are gone: docs/admin-guide.md, 'Backup and restore', has what else to mind.",
-	.examples = restore_examples,
+	.examples = EXAMPLES({"shunt restore /var/backups/shunt/shunt-20261118T020000Z.db",
+			      "After 'systemctl stop shunt', as root."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = restore_run,

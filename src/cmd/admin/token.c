@@ -5,7 +5,6 @@
  * It prints the command for the other machine, and the token that the command asks for: the secret
  * is shown only this once.
  */
-#include <limits.h>
 #include <time.h>
 
 #include "base/table.h"
@@ -35,16 +34,6 @@ static const struct option create_options[] = {
 	OPTION(TEXT, 0, "label", label, "TEXT", "a note that 'shunt token list' shows"),
 	FLAG(0, "json", json, "print JSON"),
 	{0},
-};
-
-static const char *const create_examples[] = {
-	"shunt token create",
-	"As a manager: prints what to run on a machine that is to become a node.",
-	"shunt token create --uses 16 --expires 2h",
-	"For sixteen machines, within two hours.",
-	"shunt token create --login --expires 7d",
-	"Prints what to type on another machine, to work from there as yourself.",
-	NULL,
 };
 
 static json_t *create_body(const struct create_arguments *a)
@@ -120,12 +109,15 @@ static int create(const struct command *c, const void *arguments, const struct o
 
 const struct command command_token_create = {
 	.name = "token create",
-	.operands = "",
 	.about = "Make a token: for a machine that joins, or a user who logs in.",
 	.details =
 		"The token is shown this once. It holds the fingerprint of the cluster's authority, by which the other machine knows "
 		"that it talks to this server and to no other. Hand it over as you would a password.",
-	.examples = create_examples,
+	.examples = EXAMPLES(
+		{"shunt token create", "As a manager: prints what to run on a machine that is to become a node."},
+		{"shunt token create --uses 16 --expires 2h", "For sixteen machines, within two hours."},
+		{"shunt token create --login --expires 7d",
+		 "Prints what to type on another machine, to work from there as yourself."}),
 	.options = create_options,
 	.size = sizeof(struct create_arguments),
 	.run = create,
@@ -191,7 +183,6 @@ static int list(const struct command *c, const void *arguments, const struct ope
 
 const struct command command_token_list = {
 	.name = "token list",
-	.operands = "",
 	.about = "List your tokens, as a manager all. Their secrets are never shown.",
 	.options = list_options,
 	.size = sizeof(struct list_arguments),
@@ -216,16 +207,12 @@ static int revoke(const struct command *c, const void *arguments, const struct o
 	return change_close(&ch) == EXIT_OK ? EXIT_OK : EXIT_FAILED;
 }
 
-static const char *const revoke_examples[] = {"shunt token revoke u7", "Nobody can use it from now on.", NULL};
-
 const struct command command_token_revoke = {
 	.name = "token revoke",
 	.operands = "ID...",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "End tokens at once.",
 	.details =
 		"A node that has joined stays one ('shunt nodes remove' ends that); its jobs and those of a user continue.",
-	.examples = revoke_examples,
+	.examples = EXAMPLES({"shunt token revoke u7", "Nobody can use it from now on."}),
 	.run = revoke,
 };

@@ -160,24 +160,15 @@ static int up(const struct command *c, const void *arguments, const struct opera
 	return code;
 }
 
-static const char *const up_examples[] = {
-	"shunt up",
-	"This machine as one node.",
-	"shunt up --nodes 4x8",
-	"As four nodes of 8 CPUs.",
-	"SHUNT_HOME=/tmp/try shunt up",
-	"Another instance, with everything under /tmp/try.",
-	NULL,
-};
-
 const struct command command_up = {
 	.name = "up",
-	.operands = "",
 	.about = "Start the server of this user, unless it runs.",
 	.details =
 		"Needs no root and no configuration. State is kept under $XDG_STATE_HOME (~/.local/state/shunt), or all under "
 		"$SHUNT_HOME if that is set. A server that died is started again, with all its jobs.",
-	.examples = up_examples,
+	.examples = EXAMPLES({"shunt up", "This machine as one node."},
+			     {"shunt up --nodes 4x8", "As four nodes of 8 CPUs."},
+			     {"SHUNT_HOME=/tmp/try shunt up", "Another instance, with everything under /tmp/try."}),
 	.options = up_options,
 	.size = sizeof(struct up_arguments),
 	.run = up,

@@ -224,22 +224,19 @@ static const struct option options[] = {
 	OPTION_ROW(FLAG, 0, "json", offsetof(struct arguments, json), NULL, "print JSON"),
 	{0},
 };
-static const char *const examples[] = {
-	"shunt allocations tasks.txt", "What 'shunt bag run tasks.txt --on slurm' has requested, and what it got.",
-	"shunt allocations --json", "The requests of all bags in the current directory and of overlays, for programs.",
-	NULL};
-
 const struct command command_allocations = {
 	.name = "allocations",
 	.operands = "[BAG...]",
 	.operand_kind = OPTION_FILE,
-	.operands_max = INT32_MAX,
 	.about = "Show what bags and overlays requested from clusters, what they got, and what was wasted.",
 	.details =
 		"BAG is a bag's directory or its file of commands; without one, all bags in the current directory and the overlays of the server are shown. STATE is requested, running, ended or failed. "
 		"WAITED is the time from the request to its start, RAN the time since then, and WASTED the part of the CPU time that no task which succeeded has used, or, of an overlay, no job. "
 		"A complete bag keeps its last 1000 requests, an overlay its last 100.",
-	.examples = examples,
+	.examples = EXAMPLES({"shunt allocations tasks.txt",
+			      "What 'shunt bag run tasks.txt --on slurm' has requested, and what it got."},
+			     {"shunt allocations --json",
+			      "The requests of all bags in the current directory and of overlays, for programs."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = allocations,

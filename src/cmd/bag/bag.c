@@ -416,23 +416,10 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	return code;
 }
 
-static const char *const run_examples[] = {
-	"shunt bag run tasks.txt",
-	"Run the commands in tasks.txt, one per line, on all CPUs. The same command continues after an interruption.",
-	"shunt bag run -c 'gzip -k {}' --glob 'data/*.csv'",
-	"One task for each file.",
-	"shunt bag run -c './sim --rate {rate} --seed {seed}' --csv runs.csv --need cpus=4",
-	"One task of four CPUs for each row.",
-	"seq 100 | shunt bag run -c './step' - --stream",
-	"Values from standard input; print the outputs as tasks finish.",
-	NULL,
-};
-
 const struct command command_bag_run = {
 	.name = "bag run",
 	.operands = "[FILE]",
 	.operand_kind = OPTION_FILE,
-	.operands_max = 1,
 	.about = "Run many independent commands, and keep their results.",
 	.details =
 		"FILE has one command per line; - is standard input. Lines that begin with # are comments; '#bag cpus=2 gpus=1 mem=4gb time=10m' states what the tasks after it need. "
@@ -442,7 +429,14 @@ const struct command command_bag_run = {
 		"processes that a task leaves behind in its process group are killed. "
 		"A task that must end gets SIGTERM, and SIGKILL after --grace. "
 		"Exit code: 0 if all tasks succeeded, 1 otherwise.",
-	.examples = run_examples,
+	.examples = EXAMPLES(
+		{"shunt bag run tasks.txt",
+		 "Run the commands in tasks.txt, one per line, on all CPUs. The same command continues after an interruption."},
+		{"shunt bag run -c 'gzip -k {}' --glob 'data/*.csv'", "One task for each file."},
+		{"shunt bag run -c './sim --rate {rate} --seed {seed}' --csv runs.csv --need cpus=4",
+		 "One task of four CPUs for each row."},
+		{"seq 100 | shunt bag run -c './step' - --stream",
+		 "Values from standard input; print the outputs as tasks finish."}),
 	.options = run_options,
 	.size = sizeof(struct run_arguments),
 	.run = run,
@@ -484,19 +478,14 @@ static int retry(const struct command *c, const void *arguments, const struct op
 	return code;
 }
 
-static const char *const retry_examples[] = {"shunt bag retry tasks.txt",
-					     "Run the failed tasks of tasks.txt.bag again.", NULL};
-
 const struct command command_bag_retry = {
 	.name = "bag retry",
 	.operands = "BAG",
 	.operand_kind = OPTION_FILE,
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Run the failed tasks of a bag again.",
 	.details =
 		"BAG is the bag's directory or its file of commands. A running broker is notified; otherwise this command runs the bag. Earlier failures of these tasks no longer count.",
-	.examples = retry_examples,
+	.examples = EXAMPLES({"shunt bag retry tasks.txt", "Run the failed tasks of tasks.txt.bag again."}),
 	.options = retry_options,
 	.size = sizeof(struct retry_arguments),
 	.run = retry,

@@ -76,23 +76,16 @@ static int relay(const struct command *c, const void *arguments, const struct op
 	return rc < 0 ? command_fail(c, "%s", err.text) : EXIT_OK;
 }
 
-static const char *const relay_examples[] = {
-	"shunt bag relay worker-1.key",
-	"On the front end; then, on a node: shunt bag worker --credential worker-1.key.relay",
-	NULL,
-};
-
 const struct command command_bag_relay = {
 	.name = "bag relay",
 	.operands = "CREDENTIAL",
 	.operand_kind = OPTION_FILE,
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Let workers join a broker that their nodes can't reach.",
 	.details =
 		"Run it on a host that reaches both the broker and the nodes, such as the front end of a cluster, with a credential from 'shunt bag run --invite'. It writes another one, which names this host, "
 		"and carries what workers and broker send each other, which it can't read. It ends with the bag, and removes that credential.",
-	.examples = relay_examples,
+	.examples = EXAMPLES({"shunt bag relay worker-1.key",
+			      "On the front end; then, on a node: shunt bag worker --credential worker-1.key.relay"}),
 	.options = relay_options,
 	.size = sizeof(struct relay_arguments),
 	.run = relay,

@@ -109,17 +109,14 @@ static const struct option status_options[] = {
 	OPTION_ROW(FLAG, 0, "json", offsetof(struct status_arguments, json), NULL, "print JSON"),
 	{0},
 };
-static const char *const status_examples[] = {"shunt bag status", "All bags in the current directory.", NULL};
-
 const struct command command_bag_status = {
 	.name = "bag status",
 	.operands = "[BAG...]",
 	.operand_kind = OPTION_FILE,
-	.operands_max = INT32_MAX,
 	.about = "Show how far bags are.",
 	.details =
 		"BAG is a bag's directory or its file of commands; without one, all bags in the current directory are shown. STATE is running, interrupted (run it again to continue), cancelled or complete.",
-	.examples = status_examples,
+	.examples = EXAMPLES({"shunt bag status", "All bags in the current directory."}),
 	.options = status_options,
 	.size = sizeof(struct status_arguments),
 	.run = status,
@@ -257,25 +254,16 @@ static const struct option results_options[] = {
 	OPTION(NUMBER, 't', "task", task, "N", "only task N", .min = 1, .max = UINT32_MAX),
 	{0},
 };
-static const char *const results_examples[] = {
-	"shunt bag results tasks.txt --output",
-	"Print all outputs in the order of tasks.",
-	"shunt bag results tasks.txt --failed",
-	"Show which tasks failed, and why.",
-	NULL,
-};
-
 const struct command command_bag_results = {
 	.name = "bag results",
 	.operands = "BAG",
 	.operand_kind = OPTION_FILE,
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Show the results of a bag's finished tasks.",
 	.details =
 		"Without options, prints a line per finished task, separated by tabs: number, 'done' or why it failed, seconds, attempt, worker, command. Each finished task appears exactly once, in the order of tasks. "
 		"Also works while the bag is running.",
-	.examples = results_examples,
+	.examples = EXAMPLES({"shunt bag results tasks.txt --output", "Print all outputs in the order of tasks."},
+			     {"shunt bag results tasks.txt --failed", "Show which tasks failed, and why."}),
 	.options = results_options,
 	.size = sizeof(struct results_arguments),
 	.run = results,
@@ -301,19 +289,14 @@ static int cancel(const struct command *c, const void *arguments, const struct o
 	return rc < 0 ? command_fail(c, "%s", err.text) : EXIT_OK;
 }
 
-static const char *const cancel_examples[] = {"shunt bag cancel tasks.txt", "End its broker and all running tasks.",
-					      NULL};
-
 const struct command command_bag_cancel = {
 	.name = "bag cancel",
 	.operands = "BAG",
 	.operand_kind = OPTION_FILE,
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Cancel a bag: its running tasks are killed, finished ones keep their results.",
 	.details =
 		"Requests to clusters are cancelled as well, including those of a broker that was killed. 'shunt bag run' continues a cancelled bag.",
-	.examples = cancel_examples,
+	.examples = EXAMPLES({"shunt bag cancel tasks.txt", "End its broker and all running tasks."}),
 	.run = cancel,
 	.alone = true,
 };
@@ -398,18 +381,14 @@ static const struct option top_options[] = {
 	OPTION_ROW(FLAG, 0, "once", offsetof(struct top_arguments, once), NULL, "print once, as in a pipe"),
 	{0},
 };
-static const char *const top_examples[] = {"shunt bag top tasks.txt", "Watch the workers of a running bag.", NULL};
-
 const struct command command_bag_top = {
 	.name = "bag top",
 	.operands = "BAG",
 	.operand_kind = OPTION_FILE,
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Watch the workers of a running bag.",
 	.details =
 		"TASKS counts those that a worker has, also ahead of time; OLDEST is the first of them, and SECONDS for how long it has had it.",
-	.examples = top_examples,
+	.examples = EXAMPLES({"shunt bag top tasks.txt", "Watch the workers of a running bag."}),
 	.options = top_options,
 	.size = sizeof(struct top_arguments),
 	.run = top,

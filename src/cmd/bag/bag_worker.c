@@ -278,17 +278,14 @@ static int worker(const struct command *c, const void *arguments, const struct o
 	return worker_guarded(c, NULL, &offer, a);
 }
 
-static const char *const worker_examples[] = {"shunt bag worker --credential tasks.bag/worker-1.key",
-					      "Run tasks of the broker that wrote this file, on all CPUs.", NULL};
-
 const struct command command_bag_worker = {
 	.name = "bag worker",
-	.operands = "",
 	.about = "Run tasks for a broker on this or another host.",
 	.details =
 		"Brokers start it by themselves on their own host. On other hosts, give it a credential from 'shunt bag run --invite'. It connects to the broker, so no port needs to be open here. "
 		"If the connection breaks, its tasks are killed, and it tries to come back, for ten minutes unless --patience says otherwise. It ends with the bag, and half a minute after its broker was killed.",
-	.examples = worker_examples,
+	.examples = EXAMPLES({"shunt bag worker --credential tasks.bag/worker-1.key",
+			      "Run tasks of the broker that wrote this file, on all CPUs."}),
 	.options = worker_options,
 	.size = sizeof(struct worker_arguments),
 	.run = worker,

@@ -1,7 +1,6 @@
 /*
  * again.c - `shunt resubmit` and `shunt retry`: submit jobs again as they were, or with changes.
  */
-#include <limits.h>
 
 #include "cmd/lib/commands.h"
 #include "cmd/lib/show.h"
@@ -75,34 +74,17 @@ static int retry(const struct command *c, const void *arguments, const struct op
 	return again(c, arguments, o, true);
 }
 
-static const char *const resubmit_examples[] = {
-	"shunt resubmit 12",
-	"The same job once more.",
-	"shunt resubmit 12 13 -l walltime=8:00:00,mem=x2",
-	"Two jobs once more, each with eight hours and twice its memory.",
-	"shunt resubmit '14[]' --array 101-200",
-	"The same script for other elements.",
-	NULL,
-};
-
-static const char *const retry_examples[] = {
-	"shunt retry '14[]'",
-	"Run the elements that failed again, as one array.",
-	"shunt retry 12 -l mem=x2",
-	"A job that failed once more, with twice its memory.",
-	NULL,
-};
-
 const struct command command_resubmit = {
 	.name = "resubmit",
 	.operands = "JOB...",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "Submit jobs again, exactly as they were or with changes.",
 	.details = "Script, arguments, variables, directory and everything else stay as they were; what the options "
 		   "say is changed. In -l a value such as x2 or x1.5 multiplies the old one. The server knows how a "
 		   "job was submitted until it forgets the job (keep_completed, usually a day after its end).",
-	.examples = resubmit_examples,
+	.examples = EXAMPLES({"shunt resubmit 12", "The same job once more."},
+			     {"shunt resubmit 12 13 -l walltime=8:00:00,mem=x2",
+			      "Two jobs once more, each with eight hours and twice its memory."},
+			     {"shunt resubmit '14[]' --array 101-200", "The same script for other elements."}),
 	.options = qsub_options,
 	.hints = qsub_hints,
 	.size = sizeof(struct job_arguments),
@@ -112,12 +94,11 @@ const struct command command_resubmit = {
 const struct command command_retry = {
 	.name = "retry",
 	.operands = "JOB...",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "Submit again what has failed: jobs, or the elements of arrays.",
 	.details = "The same as 'shunt resubmit', for what ended with an exit code other than 0, was stopped at a "
 		   "limit, or was lost. What somebody deleted is not submitted again.",
-	.examples = retry_examples,
+	.examples = EXAMPLES({"shunt retry '14[]'", "Run the elements that failed again, as one array."},
+			     {"shunt retry 12 -l mem=x2", "A job that failed once more, with twice its memory."}),
 	.options = qsub_options,
 	.hints = qsub_hints,
 	.size = sizeof(struct job_arguments),

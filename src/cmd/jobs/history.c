@@ -2,7 +2,6 @@
  * history.c - `shunt history`: shows ended jobs, long after the queue has forgotten them, and sums
  * of what they used.
  */
-#include <limits.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -50,24 +49,6 @@ static const struct option options[] = {
 	FLAG(0, "csv", csv, "print comma-separated values, newest first; instants are seconds since 1970"),
 	FLAG(0, "swf", swf, "print a trace in the Standard Workload Format, for 'shunt simulate' and other simulators"),
 	{0},
-};
-
-static const char *const examples[] = {
-	"shunt history --since 7d",
-	"Your jobs of the last week.",
-	"shunt history --attempts 12",
-	"Job 12, and each time that it was started.",
-	"shunt history -u ann -s failed --since 2026-11-01",
-	"What failed for ann in November.",
-	"shunt history --all --sum user --since 30d",
-	"What each user had in the last 30 days.",
-	"shunt history --sum month --since 365d",
-	"Your use by month.",
-	"shunt history --all --since 365d --csv > year.csv",
-	"A year, for a spreadsheet.",
-	"shunt history --all --since 30d --swf > november.swf",
-	"A month as a trace, without names but in its header.",
-	NULL,
 };
 
 /* ---- asking ---- */
@@ -373,14 +354,20 @@ static int run(const struct command *c, const void *arguments, const struct oper
 const struct command command_history = {
 	.name = "history",
 	.operands = "[JOB]...",
-	.operands_max = INT_MAX,
 	.about = "Show jobs that have ended, and what they used.",
 	.details =
 		"Jobs that have ended are kept for years, after the queue has forgotten them. A row says how a job ended and what it used: the "
 		"time it waited and ran, the CPU time of what its CPUs could have done, and the most memory it had at once. An array is one line: when its first element started and its last one ended, and the longest run and the most memory of any "
 		"element. In sums, CPU hours are "
 		"those that jobs had, \"used\" says how much of them was CPU time, and \"of asked\" how much of the walltime that was requested.",
-	.examples = examples,
+	.examples = EXAMPLES({"shunt history --since 7d", "Your jobs of the last week."},
+			     {"shunt history --attempts 12", "Job 12, and each time that it was started."},
+			     {"shunt history -u ann -s failed --since 2026-11-01", "What failed for ann in November."},
+			     {"shunt history --all --sum user --since 30d", "What each user had in the last 30 days."},
+			     {"shunt history --sum month --since 365d", "Your use by month."},
+			     {"shunt history --all --since 365d --csv > year.csv", "A year, for a spreadsheet."},
+			     {"shunt history --all --since 30d --swf > november.swf",
+			      "A month as a trace, without names but in its header."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

@@ -13,9 +13,6 @@
 
 #define LABEL_WIDTH 16
 
-static const char *const job_examples[] = {"shunt job 12", "What job 12 is and how far it is.", NULL};
-static const char *const why_examples[] = {"shunt why 12", "What job 12 waits for, and what would change it.", NULL};
-
 static void line(const char *label, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 static void line(const char *label, const char *fmt, ...)
@@ -310,10 +307,8 @@ static int why_run(const struct command *c, const void *arguments, const struct 
 const struct command command_job = {
 	.name = "job",
 	.operands = "JOB...",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "Tell everything about a job.",
-	.examples = job_examples,
+	.examples = EXAMPLES({"shunt job 12", "What job 12 is and how far it is."}),
 	.options = show_options,
 	.size = sizeof(struct show_arguments),
 	.run = job_run,
@@ -322,10 +317,8 @@ const struct command command_job = {
 const struct command command_why = {
 	.name = "why",
 	.operands = "JOB...",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "Tell what a job waits for, and what would change it.",
-	.examples = why_examples,
+	.examples = EXAMPLES({"shunt why 12", "What job 12 waits for, and what would change it."}),
 	.options = show_options,
 	.size = sizeof(struct show_arguments),
 	.run = why_run,

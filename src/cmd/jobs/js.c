@@ -30,14 +30,6 @@ static const struct option options[] = {
 	{0},
 };
 
-static const char *const examples[] = {
-	"shunt js",
-	"The machine, what runs and what waits.",
-	"shunt js --long",
-	"With class, processors, deadline and checkpoints of each job.",
-	NULL,
-};
-
 static const char columns[] =
 	"JID:short_id User:owner S:js_status T:js_type L:js_partition?- Starting_time:js_start?unknown "
 	"Completion_time:js_end?unknown Job:js_program";
@@ -345,13 +337,13 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 const struct command command_js = {
 	.name = "js",
-	.operands = "",
 	.about = "Show the machine and its queue.",
 	.details =
 		"S is the status: R running, W waiting, Q quitting (it makes its last checkpoint, or ends). T is the type: N normal, P priority (it has a "
 		"deadline), I interactive, E emergency, n nice. L is the partition, or - for none. Times of waiting jobs are expected ones; a time of today "
 		"has - instead of a date. While the server is down, the queue is shown as it was, with your changes since; when jobs will start then is estimated from the last plan.",
-	.examples = examples,
+	.examples = EXAMPLES({"shunt js", "The machine, what runs and what waits."},
+			     {"shunt js --long", "With class, processors, deadline and checkpoints of each job."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

@@ -1,7 +1,6 @@
 /*
  * kill.c - `shunt kill`: removes jobs, waiting or running, or all jobs of a user.
  */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -22,16 +21,6 @@ static const struct option options[] = {
 	FLAG(0, "everyone", everyone, "all jobs of all users (for operators)"),
 	OPTION(TEXT, 'm', "message", message, "TEXT", "why: kept with the job, and in its mail"),
 	{0},
-};
-
-static const char *const examples[] = {
-	"shunt kill 101 102",
-	"Remove two jobs.",
-	"shunt kill --all",
-	"Remove all of my jobs.",
-	"shunt kill --user ana",
-	"As an operator: remove all of hers.",
-	NULL,
 };
 
 /* Returns true if the scope is clear: "all" is for plain users, "everyone" for callers who may
@@ -106,9 +95,9 @@ static int run(const struct command *c, const void *arguments, const struct oper
 const struct command command_kill = {
 	.name = "kill",
 	.operands = "[JOB...]",
-	.operands_max = INT_MAX,
 	.about = "Remove jobs, waiting or running.",
-	.examples = examples,
+	.examples = EXAMPLES({"shunt kill 101 102", "Remove two jobs."}, {"shunt kill --all", "Remove all of my jobs."},
+			     {"shunt kill --user ana", "As an operator: remove all of hers."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

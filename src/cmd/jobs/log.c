@@ -32,14 +32,6 @@ static const struct option log_options[] = {
 		   "print JSON, with --follow a line per event"),
 	{0},
 };
-static const char *const log_examples[] = {"shunt log -f 12",
-					   "What happens to job 12, as it happens.",
-					   "shunt log --node n3",
-					   "Who took n3 offline, and why.",
-					   "shunt log --server --level warning",
-					   "Show what went wrong in the server.",
-					   NULL};
-
 static void event_print(const json_t *event)
 {
 	const char *text = object_text(event, "text"), *type = object_text(event, "type");
@@ -266,9 +258,10 @@ static int log_run(const struct command *c, const void *arguments, const struct 
 const struct command command_log = {
 	.name = "log",
 	.operands = "[JOB]",
-	.operands_max = 1,
 	.about = "Show what happened to a job, a node, a queue or the server, and when.",
-	.examples = log_examples,
+	.examples = EXAMPLES({"shunt log -f 12", "What happens to job 12, as it happens."},
+			     {"shunt log --node n3", "Who took n3 offline, and why."},
+			     {"shunt log --server --level warning", "Show what went wrong in the server."}),
 	.options = log_options,
 	.size = sizeof(struct log_arguments),
 	.run = log_run,

@@ -6,14 +6,6 @@
 #include "cmd/lib/commands.h"
 #include "cmd/lib/object.h"
 
-static const char *const examples[] = {
-	"shunt move 101 103",
-	"Let jobs 102 and 103 go first.",
-	"shunt move 103 0",
-	"As an operator: to the front of the queue.",
-	NULL,
-};
-
 static int run(const struct command *c, const void *arguments, const struct operands *o)
 {
 	json_t *body = json_pack("{s:[s], s:s}", "ids", o->v[0], "after", o->v[1]), *warning;
@@ -43,12 +35,11 @@ static int run(const struct command *c, const void *arguments, const struct oper
 const struct command command_move = {
 	.name = "move",
 	.operands = "JOB AFTER",
-	.operands_min = 2,
-	.operands_max = 2,
 	.about = "Move a waiting job behind another.",
 	.details =
 		"AFTER is the job that it will be behind; 0 stands for the front of the queue. Users can move their own jobs, and only to a later expected start: to "
 		"let others go first. Operators can move any job anywhere, and are warned of every deadline that is expected to be missed then.",
-	.examples = examples,
+	.examples = EXAMPLES({"shunt move 101 103", "Let jobs 102 and 103 go first."},
+			     {"shunt move 103 0", "As an operator: to the front of the queue."}),
 	.run = run,
 };

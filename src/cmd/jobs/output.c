@@ -28,9 +28,6 @@ static const struct option output_options[] = {
 		   .max = TAIL_MOST),
 	{0},
 };
-static const char *const output_examples[] = {"shunt output -f 12", "What job 12 prints, as it prints it.",
-					      "shunt output -n 20 12", "The last 20 lines.", NULL};
-
 struct output {
 	bool raw;
 	int64_t tail;	    /* lines to keep until the end; -1: print as it arrives */
@@ -200,13 +197,12 @@ static int output_run(const struct command *c, const void *arguments, const stru
 const struct command command_output = {
 	.name = "output",
 	.operands = "JOB",
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Print what a job has printed so far.",
 	.details =
 		"Of an array it prints what all elements have printed, each line with its element. The output of your own jobs is printed byte by byte. On a terminal, control characters in the output of other "
 		"users' jobs are escaped (\\u001b).",
-	.examples = output_examples,
+	.examples = EXAMPLES({"shunt output -f 12", "What job 12 prints, as it prints it."},
+			     {"shunt output -n 20 12", "The last 20 lines."}),
 	.options = output_options,
 	.size = sizeof(struct output_arguments),
 	.run = output_run,

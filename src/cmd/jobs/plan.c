@@ -27,14 +27,6 @@ static const struct option options[] = {
 	{0},
 };
 
-static const char *const examples[] = {
-	"shunt plan",
-	"The plan as text, nodes by time.",
-	"shunt plan --for 1d --svg plan.svg",
-	"The next day, for a browser.",
-	NULL,
-};
-
 static int svg_write(const struct command *c, const char *path, const struct plan_view *v)
 {
 	FILE *out = strcmp(path, "-") == 0 ? stdout : fopen(path, "w");
@@ -84,10 +76,10 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 const struct command command_plan = {
 	.name = "plan",
-	.operands = "",
 	.about = "Draw who runs where and when, as planned now.",
 	.details = "A band of lines for each node, time to the right; in colours on a terminal unless NO_COLOR is set.",
-	.examples = examples,
+	.examples = EXAMPLES({"shunt plan", "The plan as text, nodes by time."},
+			     {"shunt plan --for 1d --svg plan.svg", "The next day, for a browser."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

@@ -32,11 +32,6 @@ static const struct option options[] = {
 	{0},
 };
 
-static const char *const examples[] = {
-	"shunt queue", "Everything that waits or runs.", "shunt queue --mine --all", "My jobs, finished ones too.",
-	NULL,
-};
-
 static const char columns[] = "job:short_id ~name:name user:owner =state:state_counts >cpus:cpus time:time "
 			      "=start:start_array !why:comment";
 static const char tight[] =
@@ -153,9 +148,9 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 const struct command command_queue = {
 	.name = "queue",
-	.operands = "",
 	.about = "List the jobs: what they do, when they start, and why not now.",
-	.examples = examples,
+	.examples = EXAMPLES({"shunt queue", "Everything that waits or runs."},
+			     {"shunt queue --mine --all", "My jobs, finished ones too."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

@@ -18,10 +18,6 @@
 #define PIPE_WIDTH 80
 #define BUCKETS 8
 
-static const char *const examples[] = {"shunt report 12", "What job 12 used, and what to request next time.",
-				       "shunt report '14[]'", "The same of an array, with how its elements differ.",
-				       NULL};
-
 typedef VEC(struct advice_run) run_list;
 
 /* A job, or an array. */
@@ -398,14 +394,13 @@ static int run(const struct command *c, const void *arguments, const struct oper
 const struct command command_report = {
 	.name = "report",
 	.operands = "JOB...",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "Compare what a job requested and used, and say what to request next time.",
 	.details =
 		"Memory and walltime: a fifth more than the job used at most, rounded up; twice the limit if the job was ended at it. CPUs: as many as "
 		"were busy on average. Of an array, the element that used most counts, and the elements' run times and memory are shown. The advice is "
 		"tested with the history: how many jobs of the same user and name would have been ended at these limits.",
-	.examples = examples,
+	.examples = EXAMPLES({"shunt report 12", "What job 12 used, and what to request next time."},
+			     {"shunt report '14[]'", "The same of an array, with how its elements differ."}),
 	.options = show_options,
 	.size = sizeof(struct show_arguments),
 	.run = run,

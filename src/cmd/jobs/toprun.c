@@ -22,8 +22,6 @@ static const struct option options[] = {
 	{0},
 };
 
-static const char *const examples[] = {"shunt top --mine", "Watch my jobs.", NULL};
-
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct arguments *a = arguments;
@@ -46,12 +44,11 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 const struct command command_top = {
 	.name = "top",
-	.operands = "",
 	.about = "Watch jobs and nodes, live on the whole screen.",
 	.details =
 		"Keys: arrows move, Enter or o shows a job's output, i its details, w why it waits, h holds or releases it, "
 		"d deletes it, / filters, n switches to nodes, ? helps, q quits.",
-	.examples = examples,
+	.examples = EXAMPLES({"shunt top --mine", "Watch my jobs."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

@@ -221,7 +221,6 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 const struct command command_tutorial = {
 	.name = "tutorial",
-	.operands = "",
 	.about = "Walk through submitting, waiting, arrays, failures and reports in five minutes.",
 	.details =
 		"It submits small jobs of your own to the running server, and removes what is left of them in the end. "

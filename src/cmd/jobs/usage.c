@@ -37,16 +37,6 @@ static const struct option options[] = {
 	{0},
 };
 
-static const char *const examples[] = {
-	"shunt usage",
-	"What you had this month, day by day.",
-	"shunt usage --all 2026-10",
-	"What all users had in October.",
-	"shunt usage --all --by account --csv 2026-10 > october.csv",
-	"The same for a spreadsheet.",
-	NULL,
-};
-
 struct sum {
 	int64_t attempts, alloc_ms, gpu_ms, cpu_ms;
 };
@@ -322,12 +312,14 @@ static int run(const struct command *c, const void *arguments, const struct oper
 const struct command command_usage = {
 	.name = "usage",
 	.operands = "[MONTH]",
-	.operands_max = 1,
 	.about = "Chart what was used in a month, day by day.",
 	.details =
 		"MONTH is written as in 2026-11; without it, the running one. CPU hours are those that jobs had; of these, \"used\" is CPU time. "
 		"A job that runs over midnight counts on both days. The numbers come from the ledger, which also has what was deleted from the history.",
-	.examples = examples,
+	.examples =
+		EXAMPLES({"shunt usage", "What you had this month, day by day."},
+			 {"shunt usage --all 2026-10", "What all users had in October."},
+			 {"shunt usage --all --by account --csv 2026-10 > october.csv", "The same for a spreadsheet."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

@@ -8,7 +8,6 @@
 #include "cmd/jobs/watch.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -215,22 +214,14 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	return code;
 }
 
-static const char *const examples[] = {
-	"shunt watch",
-	"What all of my jobs print, until the last has ended.",
-	"shunt watch 12 '13[]'",
-	"What these print.",
-	NULL,
-};
-
 const struct command command_watch = {
 	.name = "watch",
 	.operands = "[JOB...]",
-	.operands_max = INT_MAX,
 	.about = "Follow the output of all of your jobs, or of some.",
 	.details =
 		"Each line begins with its job. When a job ends, a line on standard error says how. The command ends "
 		"when none of the jobs is left.",
-	.examples = examples,
+	.examples = EXAMPLES({"shunt watch", "What all of my jobs print, until the last has ended."},
+			     {"shunt watch 12 '13[]'", "What these print."}),
 	.run = run,
 };

@@ -9,18 +9,6 @@
 #include "cmd/lib/show.h"
 #include "cmd/pbs/qsub.h"
 
-static const char *const examples[] = {
-	"shunt whatif -l nodes=4:ppn=8,walltime=6:00:00",
-	"When would such a job start?",
-	"shunt whatif -l ncpus=16,walltime=2h --deadline +5h",
-	"Could it be done in five hours?",
-	"shunt whatif -A physics -l ncpus=16,estimate=2:00:00,deadline=+5h",
-	"What would that cost?",
-	"shunt whatif --array 1-200%8 --depend afterok:12 job.sh",
-	"When would the first element start, and the last one end?",
-	NULL,
-};
-
 static void nodes_add(struct strbuf *out, const json_t *nodes)
 {
 	struct strbuf text = {0};
@@ -115,11 +103,15 @@ const struct command command_whatif = {
 	.name = "whatif",
 	.operands = "[SCRIPT | -- COMMAND [ARGUMENTS]]",
 	.operand_kind = OPTION_FILE,
-	.operands_max = 1,
 	.about = "Show when a job would start and end if it were submitted now.",
 	.details = "It takes what qsub takes, and submits nothing. Of an array it shows when its first element would "
 		   "start and its last one end. Exit code 1: such a job could not run.",
-	.examples = examples,
+	.examples =
+		EXAMPLES({"shunt whatif -l nodes=4:ppn=8,walltime=6:00:00", "When would such a job start?"},
+			 {"shunt whatif -l ncpus=16,walltime=2h --deadline +5h", "Could it be done in five hours?"},
+			 {"shunt whatif -A physics -l ncpus=16,estimate=2:00:00,deadline=+5h", "What would that cost?"},
+			 {"shunt whatif --array 1-200%8 --depend afterok:12 job.sh",
+			  "When would the first element start, and the last one end?"}),
 	.options = qsub_options,
 	.hints = qsub_hints,
 	.size = sizeof(struct job_arguments),

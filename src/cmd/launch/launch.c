@@ -122,21 +122,9 @@ static int launch_main(const struct command *c, int argc, char **argv)
 	return program_main(c, argc, argv, launch);
 }
 
-static const char *const examples[] = {
-	"shunt launch ./solver input.dat",
-	"In a job: a rank for each CPU that the job has.",
-	"shunt launch --per-node 1 --label hostname",
-	"Once on each node, and each line says by whom.",
-	"shunt launch -n 8 --output out-%r ./solver",
-	"Eight ranks, each with a file of its own.",
-	NULL,
-};
-
 const struct command command_launch = {
 	.name = "launch",
 	.operands = "[--] PROGRAM [ARGUMENT...]",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about =
 		"Start a parallel program (Open MPI, MPICH, or any other) on the nodes of the job that this is called in.",
 	.details =
@@ -148,7 +136,10 @@ const struct command command_launch = {
 		"seconds SIGKILL. The exit code is that of the first that failed, 128 and the signal's number where it was a signal. "
 		"SIGINT, SIGTERM and SIGHUP end all ranks; SIGUSR1 and SIGUSR2 (--pass) are passed on to each rank as soon as it has a handler for them. MPI_Comm_spawn is not supported: a "
 		"program has the ranks that it was started with.",
-	.examples = examples,
+	.examples = EXAMPLES(
+		{"shunt launch ./solver input.dat", "In a job: a rank for each CPU that the job has."},
+		{"shunt launch --per-node 1 --label hostname", "Once on each node, and each line says by whom."},
+		{"shunt launch -n 8 --output out-%r ./solver", "Eight ranks, each with a file of its own."}),
 	.options = options,
 	.size = sizeof(struct launch_arguments),
 	.main = launch_main,
@@ -167,7 +158,6 @@ static int pmix_run(const struct command *c, const void *arguments, const struct
 /* Called by a launcher on another host, which cannot know where this host has its programs. */
 const struct command command_pmix = {
 	.name = "pmix",
-	.operands = "",
 	.about = "The ranks of a parallel program on this host.",
 	.run = pmix_run,
 	.hidden = 1,

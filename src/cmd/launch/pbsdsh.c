@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,25 +212,16 @@ static int dsh(const struct command *c, int argc, char **argv)
 	return program_main(c, argc, argv, dsh_run);
 }
 
-static const char *const dsh_examples[] = {
-	"pbsdsh -u hostname",
-	"In a job: run it once on each of its hosts.",
-	"pbsdsh -- bash -c 'echo $PBS_VNODENUM'",
-	"Once for each CPU; each knows which it is.",
-	NULL,
-};
-
 const struct command command_pbsdsh = {
 	.name = "pbsdsh",
 	.operands = "[--] PROGRAM [ARGUMENT...]",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "Run a program once for each line of the job's node file, all at the same time.",
 	.details =
 		"The tasks belong to the job, and start in the directory that pbsdsh is called in, with its environment. PBS_VNODENUM is the line of the node file, PBS_NODENUM "
 		"which host it is, both from 0. The exit code is the largest of the tasks'; 128 and the signal's number where a "
 		"signal ended one.",
-	.examples = dsh_examples,
+	.examples = EXAMPLES({"pbsdsh -u hostname", "In a job: run it once on each of its hosts."},
+			     {"pbsdsh -- bash -c 'echo $PBS_VNODENUM'", "Once for each CPU; each knows which it is."}),
 	.options = dsh_options,
 	.size = sizeof(struct dsh_arguments),
 	.main = dsh,

@@ -222,25 +222,18 @@ static int rsh(const struct command *c, int argc, char **argv)
 	return shell_run(c, pw, argv + at, argc - at);
 }
 
-static const char *const rsh_examples[] = {
-	"pbs_rsh n2 hostname",
-	"In a job: run a command on its node n2.",
-	"parallel --sshloginfile $PBS_NODEFILE gzip ::: *.log",
-	"Where pbs_rsh is needed it is set already: PARALLEL_SSH, OMPI_MCA_plm_rsh_agent, HYDRA_LAUNCHER_EXEC.",
-	NULL,
-};
-
 const struct command command_rsh = {
 	.name = "pbs_rsh",
 	.operands = "HOST [COMMAND...]",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "Run a command on a node of the job that this is called in, as ssh would.",
 	.details =
 		"For programs that start others by ssh. HOST is one of the lines of $PBS_NODEFILE. The words of the command are "
 		"joined and given to the user's shell, in the directory that the job started in; it ends with the job at the latest. The other options "
 		"of ssh are taken, and mean nothing here. SIGINT, SIGTERM and SIGHUP are passed on. The exit code is the command's, or 255.",
-	.examples = rsh_examples,
+	.examples = EXAMPLES(
+		{"pbs_rsh n2 hostname", "In a job: run a command on its node n2."},
+		{"parallel --sshloginfile $PBS_NODEFILE gzip ::: *.log",
+		 "Where pbs_rsh is needed it is set already: PARALLEL_SSH, OMPI_MCA_plm_rsh_agent, HYDRA_LAUNCHER_EXEC."}),
 	.options = rsh_options,
 	.size = sizeof(struct rsh_arguments),
 	.main = rsh,
@@ -248,16 +241,11 @@ const struct command command_rsh = {
 	.alone = true,
 };
 
-static const char *const shunt_rsh_examples[] = {"shunt rsh n2 hostname", "In a job: run a command on its node n2.",
-						 NULL};
-
 const struct command command_shunt_rsh = {
 	.name = "rsh",
 	.operands = "HOST [COMMAND...]",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "Run a command on a node of the job that this is called in, as ssh would: pbs_rsh.",
-	.examples = shunt_rsh_examples,
+	.examples = EXAMPLES({"shunt rsh n2 hostname", "In a job: run a command on its node n2."}),
 	.options = rsh_options,
 	.size = sizeof(struct rsh_arguments),
 	.main = rsh,

@@ -3,6 +3,7 @@
  */
 #include "cmd/lib/command.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,17 +96,35 @@ static const char *operand_missing(const struct command *c, int given, char *buf
 	return buf;
 }
 
+struct operand_range command_operands(const struct command *c)
+{
+	struct operand_range range = {.max = c->operands_more};
+	const char *p = c->operands ? c->operands : "";
+
+	for (int depth = 0; *p; p += strspn(p, " ")) {
+		const char *word = p;
+		for (; *p && (*p != ' ' || depth > 0); p++)
+			depth += (*p == '[') - (*p == ']');
+		if (strncmp(word, "[--] ", 5) == 0)
+			continue;
+		const char *dots = strstr(word, "...");
+		range.min += *word != '[';
+		range.max = range.max == INT_MAX || (dots && dots < p) ? INT_MAX : range.max + 1;
+	}
+	return range;
+}
+
 static int operands_check(const struct command *c, const struct operands *o)
 {
+	struct operand_range range = command_operands(c);
 	char missing[128];
 
-	if (o->n < c->operands_min)
+	if (o->n < range.min)
 		return command_misused(c, "%s is missing", operand_missing(c, o->n, missing, sizeof missing));
-	if (o->n > c->operands_max && c->operands_max == 0)
+	if (o->n > range.max && range.max == 0)
 		return command_misused(c, "\"%s\": it takes options only", o->v[0]);
-	if (o->n > c->operands_max)
-		return command_misused(c, "\"%s\" is one too many: only %s is taken", o->v[c->operands_max],
-				       c->operands);
+	if (o->n > range.max)
+		return command_misused(c, "\"%s\" is one too many: only %s is taken", o->v[range.max], c->operands);
 	return EXIT_OK;
 }
 
@@ -157,15 +176,11 @@ void print_wrapped(FILE *out, const char *text, int indent, int column)
 
 void command_synopsis(const struct command *c, struct strbuf *out)
 {
-	bool any = c->options || !c->alone;
+	const char *operands = c->operands ? c->operands : "", *options = c->options || !c->alone ? "[options]" : "";
 
 	/* PBS puts options first. */
-	if (c->own && any)
-		strbuf_printf(out, "[options]%s%s", c->operands[0] ? " " : "", c->operands);
-	else if (c->own)
-		strbuf_puts(out, c->operands);
-	else
-		strbuf_printf(out, "%s%s%s", c->operands, c->operands[0] ? " " : "", any ? "[options]" : "");
+	strbuf_printf(out, "%s%s%s", c->own ? options : operands, *operands && (*options || !c->own) ? " " : "",
+		      c->own ? operands : options);
 }
 
 static void option_help(const struct option *o, FILE *out)
@@ -184,9 +199,9 @@ static void option_help(const struct option *o, FILE *out)
 
 void command_examples(const struct command *c, FILE *out)
 {
-	for (const char *const *e = c->examples; e && *e; e += 2) {
-		fprintf(out, "  %s\n%*s", e[0], HELP_INDENT + 4, "");
-		print_wrapped(out, e[1], HELP_INDENT + 4, HELP_INDENT + 4);
+	for (const struct example *e = c->examples; e && e->line; e++) {
+		fprintf(out, "  %s\n%*s", e->line, HELP_INDENT + 4, "");
+		print_wrapped(out, e->about, HELP_INDENT + 4, HELP_INDENT + 4);
 	}
 }
 

@@ -25,18 +25,24 @@ struct operands {
 	int n;
 };
 
+/* A command line, and what it does. */
+struct example {
+	const char *line, *about;
+};
+#define EXAMPLES(...) ((const struct example[]){__VA_ARGS__, {0}})
+
 struct command {
-	const char *name;     /* "simulate"; two words in a group, "experiment push" */
-	const char *operands; /* "[WORKLOAD]", or "" */
+	const char *name; /* "simulate"; two words in a group, "experiment push" */
+	/* "HOST [COMMAND...]", which also says how many are taken; NULL: none */
+	const char *operands;
+	int operands_more; /* further operands, for a message of the command's own */
 	enum option_kind operand_kind;
 	const char *operand_words;
-	int operands_min, operands_max;
-	const char *about;   /* one line */
-	const char *details; /* a paragraph for --help and the manual; may be NULL */
-	/* pairs of a command line and what it does, NULL-terminated; may be NULL */
-	const char *const *examples;
-	const struct option *options; /* ends with a NULL name; may be NULL */
-	/* pairs of another system's option and its equivalent here, like `examples` */
+	const char *about;		/* one line */
+	const char *details;		/* a paragraph for --help and the manual; may be NULL */
+	const struct example *examples; /* EXAMPLES(); may be NULL */
+	const struct option *options;	/* ends with a NULL name; may be NULL */
+	/* pairs of another system's option and its equivalent here, ends with NULL; may be NULL */
 	const char *const *hints;
 	size_t size; /* size of the arguments */
 	/* Runs the command. Returns an exit code, after printing any error with command_fail(). */
@@ -74,6 +80,10 @@ void command_warn(const struct command *c, const char *fmt, ...) __attribute__((
 /* Prints an error like command_fail(), with a pointer to the help. Returns EXIT_USAGE. */
 int command_misused(const struct command *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* Returns how many operands a command takes. */
+struct operand_range {
+	int min, max;
+} command_operands(const struct command *c);
 /* Parses argv[0..argc), the words after the command's name, and runs it; --help prints the help
  * instead. */
 int command_run(const struct command *c, int argc, char **argv);

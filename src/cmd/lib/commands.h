@@ -1,6 +1,6 @@
 /*
- * commands.h - the list of all commands, in the order of the help. Each row, command_NAME, is in the
- * file of its command. A new command needs only its name here.
+ * commands.h - the list of all commands, in the order of the help. Each row, command_NAME, is in
+ * the file of its command. A new command needs only its name here.
  */
 #ifndef CMD_COMMANDS_H
 #define CMD_COMMANDS_H

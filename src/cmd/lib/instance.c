@@ -209,7 +209,6 @@ static int status(const struct command *c, const void *arguments, const struct o
 
 const struct command command_status = {
 	.name = "status",
-	.operands = "",
 	.about = "Tell whether the server runs, and what it has to do.",
 	.details = "Exits with 0 if a server answers, else with 1.",
 	.options = status_options,

@@ -47,7 +47,7 @@ int program_main(const struct command *c, int argc, char **argv,
 		code = command_misused(c, "%s", err.text);
 	else if (rc > 0)
 		code = command_answer(c, rc);
-	else if (n >= argc && c->operands_min > 0)
+	else if (n >= argc && command_operands(c).min > 0)
 		code = command_misused(c, "PROGRAM is missing");
 	else
 		code = run(c, a, argv + n);

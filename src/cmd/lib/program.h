@@ -8,7 +8,7 @@
 #include "cmd/lib/command.h"
 
 /* Reads the options and calls `run` with the program's words; there is at least one if the command
- * needs one (operands_min). Returns the exit code. */
+ * needs one (`operands`). Returns the exit code. */
 int program_main(const struct command *c, int argc, char **argv,
 		 int (*run)(const struct command *c, const void *arguments, char **argv));
 

@@ -3,7 +3,6 @@
  * start, with what would change that.
  */
 #include <inttypes.h>
-#include <limits.h>
 #include <string.h>
 #include <time.h>
 
@@ -11,14 +10,6 @@
 #include "cmd/lib/commands.h"
 #include "cmd/lib/joblist.h"
 #include "cmd/lib/show.h"
-
-static const char *const examples[] = {
-	"checkjob 12",
-	"Show what job 12 requests, whether it can run now and, if not, every reason.",
-	"checkjob --json 12",
-	"The same for programs.",
-	NULL,
-};
 
 static const char *text_or(const json_t *job, const char *key, const char *otherwise)
 {
@@ -167,13 +158,13 @@ static int run(const struct command *c, const void *arguments, const struct oper
 const struct command command_checkjob = {
 	.name = "checkjob",
 	.operands = "JOB...",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "Show whether a job can run now and, if not, every reason.",
 	.details =
 		"Each reason comes with what would resolve it. If all of them are resolved, the job starts at once; if only some are, it does not. "
 		"The words before the sentences are the codes that programs read with --json.",
-	.examples = examples,
+	.examples = EXAMPLES(
+		{"checkjob 12", "Show what job 12 requests, whether it can run now and, if not, every reason."},
+		{"checkjob --json 12", "The same for programs."}),
 	.options = show_options,
 	.size = sizeof(struct show_arguments),
 	.run = run,

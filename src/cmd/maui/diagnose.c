@@ -37,13 +37,6 @@ static const struct option options[] = {
 	{0},
 };
 
-static const char *const examples[] = {
-	"diagnose -p", "Show every factor of the priorities of waiting jobs.",
-	"diagnose -q", "Show blocked jobs and what blocks each of them.",
-	"diagnose -u", "Show users with their limits and targets.",
-	NULL,
-};
-
 /* ---- priorities ---- */
 
 static double real(const json_t *x, const char *key)
@@ -349,11 +342,12 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 const struct command command_diagnose = {
 	.name = "diagnose",
-	.operands = "",
 	.about = "Show what the scheduler works with: priorities, fairshare, nodes, blocked jobs, limits.",
 	.details =
 		"For priorities, each factor is shown with its contribution and share of the total. Several options show several views.",
-	.examples = examples,
+	.examples = EXAMPLES({"diagnose -p", "Show every factor of the priorities of waiting jobs."},
+			     {"diagnose -q", "Show blocked jobs and what blocks each of them."},
+			     {"diagnose -u", "Show users with their limits and targets."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

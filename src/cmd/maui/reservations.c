@@ -2,7 +2,6 @@
  * reservations.c - `shunt reservations` and Maui's showres: show nodes that only some jobs may use
  * for a time.
  */
-#include <limits.h>
 #include <string.h>
 #include <time.h>
 
@@ -110,23 +109,15 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	return show_answer(c, "/v1/reservations", ((const struct show_arguments *)arguments)->json, print);
 }
 
-static const char *const examples[] = {
-	"shunt reservations",
-	"List the reservations with their next times, nodes and users.",
-	"shunt reservations add course --nodes n[1-4] --hours 'Mon 08:00-12:00' --groups course",
-	"As a manager, reserve four nodes for a course every Monday morning.",
-	"shunt submit --reservation course job.sh",
-	"Run only inside the reservation.",
-	NULL,
-};
-
 const struct command command_reservations = {
 	.name = "reservations",
-	.operands = "",
 	.about = "List reservations: nodes set aside for certain jobs at certain times.",
 	.details =
 		"Jobs that a reservation admits may run inside it or elsewhere. Other jobs neither start in it nor are still running when it begins.",
-	.examples = examples,
+	.examples = EXAMPLES({"shunt reservations", "List the reservations with their next times, nodes and users."},
+			     {"shunt reservations add course --nodes n[1-4] --hours 'Mon 08:00-12:00' --groups course",
+			      "As a manager, reserve four nodes for a course every Monday morning."},
+			     {"shunt submit --reservation course job.sh", "Run only inside the reservation."}),
 	.options = show_options,
 	.size = sizeof(struct show_arguments),
 	.run = run,
@@ -272,20 +263,15 @@ static int showres(const struct command *c, const void *arguments, const struct 
 	return code;
 }
 
-static const char *const showres_examples[] = {
-	"showres",	  "All reservations.", "showres -n", "The nodes of all reservations.",
-	"showres course", "One of them.",      NULL,
-};
-
 const struct command command_showres = {
 	.name = "showres",
 	.operands = "[RESERVATION...]",
-	.operands_max = INT_MAX,
 	.about = "List reservations as Maui does.",
 	.details =
 		"The columns are Maui's: S is R for a reservation that is active now, else I; Start and End are relative to now, and N is the number of nodes. A weekly reservation is shown with its current or next "
 		"window. 'shunt plan' shows the planned places of waiting jobs.",
-	.examples = showres_examples,
+	.examples = EXAMPLES({"showres", "All reservations."}, {"showres -n", "The nodes of all reservations."},
+			     {"showres course", "One of them."}),
 	.options = showres_options,
 	.size = sizeof(struct showres_arguments),
 	.run = showres,

@@ -2,7 +2,6 @@
  * setres.c - creates, changes and removes reservations: `shunt reservations add`, `change` and
  * `remove`, and Maui's setres and releaseres.
  */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -390,98 +389,69 @@ static int release(const struct command *c, const void *arguments, const struct 
 	"A reservation is refused if it overlaps another one, if running jobs extend into it, or if it breaks guaranteed deadlines; --dry-run lists the jobs. Its lists also admit jobs " \
 	"that are submitted later."
 
-static const char *const add_examples[] = {
-	"shunt reservations add course --nodes n[1-4] --hours 'Mon 08:00-12:00' --groups course",
-	"Reserve four nodes for a course every Monday morning.",
-	"shunt reservations add disks --nodes n3 --start 2026-12-24T08:00 --duration 4h --maintenance --dry-run",
-	"List the jobs that a maintenance would affect.",
-	NULL,
-};
-
 const struct command command_reservations_add = {
 	.name = "reservations add",
 	.operands = "NAME",
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Reserve nodes for certain jobs, once or weekly.",
 	.details = ABOUT,
-	.examples = add_examples,
+	.examples = EXAMPLES(
+		{"shunt reservations add course --nodes n[1-4] --hours 'Mon 08:00-12:00' --groups course",
+		 "Reserve four nodes for a course every Monday morning."},
+		{"shunt reservations add disks --nodes n3 --start 2026-12-24T08:00 --duration 4h --maintenance --dry-run",
+		 "List the jobs that a maintenance would affect."}),
 	.options = add_options,
 	.size = sizeof(struct arguments),
 	.run = add,
 };
 
-static const char *const change_examples[] = {
-	"shunt reservations change course --except 2026-12-24,2026-12-31",
-	"Skip these days.",
-	NULL,
-};
-
 const struct command command_reservations_change = {
 	.name = "reservations change",
 	.operands = "NAME",
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Change a reservation.",
 	.details = ABOUT,
-	.examples = change_examples,
+	.examples = EXAMPLES({"shunt reservations change course --except 2026-12-24,2026-12-31", "Skip these days."}),
 	.options = add_options,
 	.size = sizeof(struct arguments),
 	.run = change,
 };
 
-static const char *const remove_examples[] = {"shunt reservations remove course",
-					      "Release its nodes for all jobs. Jobs bound to it keep waiting.", NULL};
 static const struct option no_options[] = {{0}};
 
 const struct command command_reservations_remove = {
 	.name = "reservations remove",
 	.operands = "NAME...",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "Remove reservations.",
-	.examples = remove_examples,
+	.examples = EXAMPLES(
+		{"shunt reservations remove course", "Release its nodes for all jobs. Jobs bound to it keep waiting."}),
 	.options = no_options,
 	.run = release,
-};
-
-static const char *const setres_examples[] = {
-	"setres -u ann,bob -d 4:00:00 'n[1-2]'",
-	"Reserve two nodes for two users for the next four hours.",
-	"setres -g course -n exam -s 08:00_12/24 -e 12:00_12/24 TASKS==4",
-	"Reserve any four nodes for one morning.",
-	"setres -u ann -d 4:00:00 -r PROCS=2:MEM=512 'n[1-2]'",
-	"Reserve two CPUs and 512 MB of each of two nodes; other jobs have the rest.",
-	"setres -a chem -n licences -d 8:00:00 -r matlab=3",
-	"Keep three licences for an account.",
-	"setres -M -n disks -s +2h -d 1h --dry-run ALL",
-	"List the jobs that a maintenance of all nodes would affect.",
-	NULL,
 };
 
 const struct command command_setres = {
 	.name = "setres",
 	.operands = "[NODES]",
-	.operands_min = 0,
-	.operands_max = 1,
 	.about = "Reserve nodes as Maui does: a list of nodes, ALL, or TASKS==NUMBER.",
 	.details = ABOUT,
-	.examples = setres_examples,
+	.examples = EXAMPLES(
+		{"setres -u ann,bob -d 4:00:00 'n[1-2]'", "Reserve two nodes for two users for the next four hours."},
+		{"setres -g course -n exam -s 08:00_12/24 -e 12:00_12/24 TASKS==4",
+		 "Reserve any four nodes for one morning."},
+		{"setres -u ann -d 4:00:00 -r PROCS=2:MEM=512 'n[1-2]'",
+		 "Reserve two CPUs and 512 MB of each of two nodes; other jobs have the rest."},
+		{"setres -a chem -n licences -d 8:00:00 -r matlab=3", "Keep three licences for an account."},
+		{"setres -M -n disks -s +2h -d 1h --dry-run ALL",
+		 "List the jobs that a maintenance of all nodes would affect."}),
 	.options = set_options,
 	.size = sizeof(struct arguments),
 	.run = setres,
 	.own = true,
 };
 
-static const char *const release_examples[] = {"releaseres exam", "Release its nodes for all jobs.", NULL};
-
 const struct command command_releaseres = {
 	.name = "releaseres",
 	.operands = "RESERVATION...",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "Remove reservations as Maui does.",
-	.examples = release_examples,
+	.examples = EXAMPLES({"releaseres exam", "Release its nodes for all jobs."}),
 	.options = no_options,
 	.run = release,
 	.own = true,

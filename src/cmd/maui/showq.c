@@ -31,13 +31,6 @@ static const struct option options[] = {
 	{0},
 };
 
-static const char *const examples[] = {
-	"showq",    "Running, waiting and blocked jobs, with totals.",
-	"showq -i", "Waiting jobs with their priorities, the next one first.",
-	"showq -b", "Show blocked jobs and what blocks each of them.",
-	NULL,
-};
-
 enum section { ACTIVE, IDLE, BLOCKED, SECTIONS };
 
 static const char active[] = "JOBNAME:short_id USERNAME:owner STATE:maui_state >PROC:cpus >REMAINING:remaining?- "
@@ -206,13 +199,14 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 const struct command command_showq = {
 	.name = "showq",
-	.operands = "",
 	.about = "List running, waiting and blocked jobs as the scheduler sees them.",
 	.details =
 		"Running jobs are sorted by planned end, waiting jobs in the order in which the scheduler considers them; blocked jobs are not considered. "
 		"The columns are Maui's: XFACTOR is (time in the queue + walltime) / walltime, EFFIC the CPU time used in percent of the CPUs' time. "
 		"'checkjob JOB' shows every reason why a job does not start.",
-	.examples = examples,
+	.examples = EXAMPLES({"showq", "Running, waiting and blocked jobs, with totals."},
+			     {"showq -i", "Waiting jobs with their priorities, the next one first."},
+			     {"showq -b", "Show blocked jobs and what blocks each of them."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

@@ -4,7 +4,6 @@
  */
 #include <ctype.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -15,14 +14,6 @@
 #include "cmd/lib/show.h"
 
 /* ---- showstart ---- */
-
-static const char *const start_examples[] = {
-	"showstart 12",
-	"Show when job 12 is expected to start and end.",
-	"showstart 16@2:00:00",
-	"Show when a job of 16 CPUs and two hours would start if submitted now.",
-	NULL,
-};
 
 static void line_when(const char *what, int64_t at, int64_t now)
 {
@@ -119,13 +110,13 @@ static int start_run(const struct command *c, const void *arguments, const struc
 const struct command command_showstart = {
 	.name = "showstart",
 	.operands = "JOB|PROCS@DURATION...",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "Show when a job would start and end.",
 	.details =
 		"For a waiting job this is the forecast, which assumes that every job uses its full walltime and no further jobs arrive. For PROCS@DURATION it is when such a job would start if "
 		"submitted now; 'shunt whatif' takes other requests. Exit code 1: no estimate.",
-	.examples = start_examples,
+	.examples = EXAMPLES(
+		{"showstart 12", "Show when job 12 is expected to start and end."},
+		{"showstart 16@2:00:00", "Show when a job of 16 CPUs and two hours would start if submitted now."}),
 	.options = show_options,
 	.size = sizeof(struct show_arguments),
 	.run = start_run,
@@ -146,14 +137,6 @@ static const struct option bf_options[] = {
 	OPTION(TEXT, 'f', "feature", feature, "FEATURE", "only nodes that have this feature"),
 	FLAG(0, "json", json, "print JSON instead of a table"),
 	{0},
-};
-
-static const char *const bf_examples[] = {
-	"showbf",
-	"Show the sizes and walltimes of jobs that would start at once.",
-	"showbf -d 2:00:00 -f fast",
-	"The same for two hours or more, on nodes with the feature fast.",
-	NULL,
 };
 
 static void windows_print(const json_t *answer)
@@ -201,12 +184,13 @@ static int bf_run(const struct command *c, const void *arguments, const struct o
 
 const struct command command_showbf = {
 	.name = "showbf",
-	.operands = "",
 	.about = "Show the largest jobs that would start at once.",
 	.details =
 		"Each line is a job of single-CPU tasks that would start now; with one more CPU or second it would not. INFINITY: any walltime. "
 		"Limits on users, accounts and queues are not counted.",
-	.examples = bf_examples,
+	.examples = EXAMPLES(
+		{"showbf", "Show the sizes and walltimes of jobs that would start at once."},
+		{"showbf -d 2:00:00 -f fast", "The same for two hours or more, on nodes with the feature fast."}),
 	.options = bf_options,
 	.size = sizeof(struct bf_arguments),
 	.run = bf_run,

@@ -101,14 +101,6 @@ static const struct option stats_options[] = {
 	{0},
 };
 
-static const char *const stats_examples[] = {
-	"showstats -u",
-	"Show what each user ran in the last 30 days.",
-	"showstats -a --since 7d",
-	"Show what each account ran in the last seven days.",
-	NULL,
-};
-
 struct stats {
 	const char *key; /* key in a row */
 	struct names who;
@@ -200,12 +192,12 @@ static int stats_run(const struct command *c, const void *arguments, const struc
 
 const struct command command_showstats = {
 	.name = "showstats",
-	.operands = "",
 	.about = "Show what users, groups, accounts and queues ran.",
 	.details =
 		"Counts finished jobs that ran. PHReq: CPU hours requested (walltime x CPUs); PHDed: CPU hours they had. XF, the expansion factor: (wait + walltime) / walltime, on "
 		"average and at most; AvgQH: hours in the queue; Effic%: CPU time used of the CPU hours; WCAcc%: run time in percent of the walltime.",
-	.examples = stats_examples,
+	.examples = EXAMPLES({"showstats -u", "Show what each user ran in the last 30 days."},
+			     {"showstats -a --since 7d", "Show what each account ran in the last seven days."}),
 	.options = stats_options,
 	.size = sizeof(struct arguments),
 	.run = stats_run,
@@ -222,14 +214,6 @@ static const struct option grid_options[] = {
 	SINCE,
 	FLAG(0, "json", json, "print JSON instead of a table"),
 	{0},
-};
-
-static const char *const grid_examples[] = {
-	"showgrid AVGQTIME",
-	"Show how long jobs waited, by CPUs and walltime.",
-	"showgrid JOBCOUNT -s 7d",
-	"Show how many jobs of each size ended in the last seven days.",
-	NULL,
 };
 
 struct grid {
@@ -329,12 +313,12 @@ const struct command command_showgrid = {
 	.operands = "STATISTIC",
 	.operand_kind = OPTION_WORD,
 	.operand_words = "JOBCOUNT PROCHOURS AVGXFACTOR MAXXFACTOR AVGQTIME JOBEFFICIENCY WCACCURACY",
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Show a statistic of finished jobs by CPUs and walltime.",
 	.details =
 		"A row counts the jobs with up to that many CPUs and more than the row above; columns do the same for walltimes. AVGQTIME is in hours; JOBEFFICIENCY and WCACCURACY are in percent, as in showstats.",
-	.examples = grid_examples,
+	.examples =
+		EXAMPLES({"showgrid AVGQTIME", "Show how long jobs waited, by CPUs and walltime."},
+			 {"showgrid JOBCOUNT -s 7d", "Show how many jobs of each size ended in the last seven days."}),
 	.options = grid_options,
 	.size = sizeof(struct arguments),
 	.run = grid_run,

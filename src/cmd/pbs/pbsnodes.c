@@ -1,7 +1,6 @@
 /*
  * pbsnodes.c - `pbsnodes`: shows nodes as PBS does, and takes them out of service and back.
  */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -37,16 +36,6 @@ static const struct option options[] = {
 	FLAG('q', "quiet", quiet, "say nothing of failures"),
 	OPTION(TEXT, 's', "-s", server, "SERVER", "accepted for TORQUE's sake"),
 	{0},
-};
-
-static const char *const examples[] = {
-	"pbsnodes -a",
-	"Everything about all nodes.",
-	"pbsnodes -l -n",
-	"Nodes out of service, and why.",
-	"pbsnodes -o -N 'new disk' n3",
-	"Take n3 out of service, with a note.",
-	NULL,
 };
 
 struct nodes {
@@ -317,9 +306,10 @@ const struct command command_pbsnodes = {
 	.name = "pbsnodes",
 	.own = true,
 	.operands = "[NODE]...",
-	.operands_max = INT_MAX,
 	.about = "Show nodes, take them out of service and bring them back.",
-	.examples = examples,
+	.examples = EXAMPLES({"pbsnodes -a", "Everything about all nodes."},
+			     {"pbsnodes -l -n", "Nodes out of service, and why."},
+			     {"pbsnodes -o -N 'new disk' n3", "Take n3 out of service, with a note."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

@@ -1,7 +1,6 @@
 /*
  * qdel.c - `qdel` deletes jobs, `qalter` changes them.
  */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,24 +109,14 @@ static const char *const delete_hints[] = {
 	NULL,
 };
 
-static const char *const delete_examples[] = {
-	"qdel 12 13",
-	"Delete two jobs.",
-	"qdel -t 5-9 14[]",
-	"Five elements of an array.",
-	"qdel all",
-	"All jobs that you may delete.",
-	"qdel --where 'name=sim*,states=Q'",
-	"Your waiting jobs whose names begin with sim, after a question.",
-	NULL,
-};
-
 const struct command command_qdel = {
 	.name = "qdel",
 	.operands = "[JOB...|all]",
-	.operands_max = INT_MAX,
 	.about = "Delete jobs; running ones are ended first.",
-	.examples = delete_examples,
+	.examples = EXAMPLES({"qdel 12 13", "Delete two jobs."}, {"qdel -t 5-9 14[]", "Five elements of an array."},
+			     {"qdel all", "All jobs that you may delete."},
+			     {"qdel --where 'name=sim*,states=Q'",
+			      "Your waiting jobs whose names begin with sim, after a question."}),
 	.hints = delete_hints,
 	.options = delete_options,
 	.size = sizeof(struct delete_arguments),
@@ -135,21 +124,15 @@ const struct command command_qdel = {
 	.own = true,
 };
 
-static const char *const cancel_examples[] = {
-	"shunt cancel 12 13",
-	"Cancel two jobs.",
-	"shunt cancel --where 'name=sim*,older=2h'",
-	"Those of mine whose names begin with sim, and which have waited or run for two hours, after a question.",
-	NULL,
-};
-
 const struct command command_cancel = {
 	.name = "cancel",
 	.operands = "[JOB...|all]",
-	.operands_max = INT_MAX,
 	.about = "Cancel jobs, waiting or running.",
 	.details = "The same as qdel.",
-	.examples = cancel_examples,
+	.examples = EXAMPLES(
+		{"shunt cancel 12 13", "Cancel two jobs."},
+		{"shunt cancel --where 'name=sim*,older=2h'",
+		 "Those of mine whose names begin with sim, and which have waited or run for two hours, after a question."}),
 	.hints = delete_hints,
 	.options = delete_options,
 	.size = sizeof(struct delete_arguments),
@@ -207,22 +190,14 @@ static int alter(const struct command *c, const void *arguments, const struct op
 	return code;
 }
 
-static const char *const alter_examples[] = {
-	"qalter -l walltime=4:00:00 12",
-	"Let it run for up to four hours; also if it runs already and nobody is delayed.",
-	"qalter -W depend=afterok:11 12 13",
-	"Make two jobs wait for another.",
-	"qalter -t %5 '14[]'",
-	"Let up to five elements of the array run at once.",
-	NULL,
-};
-
 const struct command command_qalter = {
 	.name = "qalter",
 	.operands = "[JOB...]",
-	.operands_max = INT_MAX,
 	.about = "Change jobs that wait; of running ones what can still change.",
-	.examples = alter_examples,
+	.examples = EXAMPLES({"qalter -l walltime=4:00:00 12",
+			      "Let it run for up to four hours; also if it runs already and nobody is delayed."},
+			     {"qalter -W depend=afterok:11 12 13", "Make two jobs wait for another."},
+			     {"qalter -t %5 '14[]'", "Let up to five elements of the array run at once."}),
 	.options = qalter_options,
 	.size = sizeof(struct job_arguments),
 	.run = alter,

@@ -1,7 +1,6 @@
 /*
  * qjobs.c - the small commands that do one thing to jobs; each passes its action to change.c.
  */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +12,8 @@
 #include "core/array.h"
 #include "core/jobid.h"
 
-#define JOBS .operands = "JOB...", .operands_min = 1, .operands_max = INT_MAX
-#define MANY_JOBS .operands = "[JOB...]", .operands_max = INT_MAX
+#define JOBS .operands = "JOB..."
+#define MANY_JOBS .operands = "[JOB...]"
 
 /* Applies an action to jobs that are named or selected. */
 static int act_on(const struct command *c, const char *action, json_t *body, const struct choice *x, const char *what,
@@ -147,8 +146,6 @@ static int move(const struct command *c, const void *arguments, const struct ope
 const struct command command_qmove = {
 	.name = "qmove",
 	.operands = "QUEUE JOB...",
-	.operands_min = 2,
-	.operands_max = INT_MAX,
 	.about = "Move waiting jobs to another queue.",
 	.run = move,
 	.own = true,
@@ -183,8 +180,6 @@ static int message(const struct command *c, const void *arguments, const struct 
 const struct command command_qmsg = {
 	.name = "qmsg",
 	.operands = "TEXT JOB...",
-	.operands_min = 2,
-	.operands_max = INT_MAX,
 	.about = "Write a line into the output of running jobs.",
 	.options = message_options,
 	.size = sizeof(struct message_arguments),
@@ -214,8 +209,6 @@ static int order(const struct command *c, const void *arguments, const struct op
 const struct command command_qorder = {
 	.name = "qorder",
 	.operands = "JOB JOB",
-	.operands_min = 2,
-	.operands_max = 2,
 	.about = "Exchange two waiting jobs in their queue.",
 	.run = order,
 	.own = true,

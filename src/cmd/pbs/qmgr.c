@@ -27,18 +27,6 @@ static const struct option options[] = {
 	{0},
 };
 
-static const char *const examples[] = {
-	"qmgr -c 'create queue short queue_type=execution, enabled=true, started=true'",
-	"A queue.",
-	"qmgr -c 'set server default_queue = short'",
-	"The queue for those who name none.",
-	"qmgr -c 'create partition A nodes = n[1-8]'",
-	"A partition of eight nodes, which each job uses as a whole.",
-	"qmgr -c 'print server' > saved; qmgr < saved",
-	"Everything as commands, and back.",
-	NULL,
-};
-
 static void language_print(void)
 {
 	printf("create|delete|set|unset|list|print  server|queue|node|partition|class|user|group|account|qos|reservation  [NAME,...]  [ATTRIBUTE [=|+=|-= VALUE], ...]\n"
@@ -339,13 +327,17 @@ static int run(const struct command *c, const void *arguments, const struct oper
 const struct command command_qmgr = {
 	.name = "qmgr",
 	.operands = "[SERVER]",
-	.operands_max = 1,
 	.about =
 		"Change and show the server, its queues, nodes, partitions, program classes, users, groups, accounts and QoS.",
 	.details =
 		"Commands are 'create|delete|set|unset|list|print server|queue|node|partition|class|user|group|account|qos|reservation NAME,... ATTRIBUTE = VALUE, ...', "
 		"separated by lines or ';'. += and -= add to a list and take away.",
-	.examples = examples,
+	.examples =
+		EXAMPLES({"qmgr -c 'create queue short queue_type=execution, enabled=true, started=true'", "A queue."},
+			 {"qmgr -c 'set server default_queue = short'", "The queue for those who name none."},
+			 {"qmgr -c 'create partition A nodes = n[1-8]'",
+			  "A partition of eight nodes, which each job uses as a whole."},
+			 {"qmgr -c 'print server' > saved; qmgr < saved", "Everything as commands, and back."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

@@ -2,7 +2,6 @@
  * qqueues.c - opening and closing: qenable, qdisable, qstart, qstop for queues, qterm for the
  * server.
  */
-#include <limits.h>
 
 #include "cmd/lib/change.h"
 #include "cmd/lib/commands.h"
@@ -72,7 +71,7 @@ static int stop(const struct command *c, const void *arguments, const struct ope
 	return queues_set(c, o, "started", "False");
 }
 
-#define QUEUES .operands = "QUEUE...", .operands_min = 1, .operands_max = INT_MAX, .own = true
+#define QUEUES .operands = "QUEUE...", .own = true
 const struct command command_qenable = {
 	.name = "qenable", QUEUES, .about = "Let queues take jobs (operators).", .run = enable};
 const struct command command_qdisable = {
@@ -115,7 +114,6 @@ static int terminate(const struct command *c, const void *arguments, const struc
 
 const struct command command_qterm = {
 	.name = "qterm",
-	.operands = "",
 	.about = "Stop the server; running jobs continue (managers).",
 	.options = term_options,
 	.size = sizeof(struct term_arguments),

@@ -50,16 +50,6 @@ static const struct option options[] = {
 	{0},
 };
 
-static const char *const examples[] = {
-	"qdel $(qselect -u $USER -s Q)",
-	"Delete my jobs that still wait.",
-	"qselect -l walltime.gt.10:00:00 -p.ge.100",
-	"Long jobs of high priority.",
-	"qselect -N 'sim*' --exit failed",
-	"Those of my simulations that failed.",
-	NULL,
-};
-
 enum op { OP_EQ, OP_NE, OP_GE, OP_GT, OP_LE, OP_LT };
 
 /* A condition that a job must meet. */
@@ -463,13 +453,14 @@ int jobs_choose(struct change *ch, const struct choice *x, const char *what, con
 const struct command command_qselect = {
 	.name = "qselect",
 	.own = true,
-	.operands = "",
 	.about = "Print the ids of the jobs that fit, a line each.",
 	.details =
 		"OP is .eq. .ne. .ge. .gt. .le. or .lt.; without one it is equality. A job must fit everything that is given. "
 		"Finished jobs are left out unless they are requested. qdel, qhold, qrls, qalter and 'shunt cancel' select jobs "
 		"by the same conditions (--where).",
-	.examples = examples,
+	.examples = EXAMPLES({"qdel $(qselect -u $USER -s Q)", "Delete my jobs that still wait."},
+			     {"qselect -l walltime.gt.10:00:00 -p.ge.100", "Long jobs of high priority."},
+			     {"qselect -N 'sim*' --exit failed", "Those of my simulations that failed."}),
 	.options = options,
 	.size = sizeof(struct selection),
 	.run = run,

@@ -8,7 +8,6 @@
  */
 #include "cmd/pbs/qstat.h"
 
-#include <limits.h>
 #include <string.h>
 
 #include "cmd/lib/commands.h"
@@ -53,18 +52,6 @@ static const char *const hints[] = {
 	"--json",  "write 'qstat -f -F json', or 'shunt queue --json'",
 	"-j",	   "write 'qstat -f JOB', or 'shunt job JOB'",
 	"--start", "write 'qstat -T'",
-	NULL,
-};
-
-static const char *const examples[] = {
-	"qstat",
-	"All jobs, a line each.",
-	"qstat -f 12",
-	"Everything about job 12.",
-	"qstat -an1 -u $USER",
-	"My jobs and where they run, a line each.",
-	"qstat -f -F json 12",
-	"Job 12 for programs.",
 	NULL,
 };
 
@@ -150,14 +137,15 @@ const struct command command_qstat = {
 	.name = "qstat",
 	.own = true,
 	.operands = "[JOB|QUEUE|@SERVER]...",
-	.operands_max = INT_MAX,
 	.about = "Show jobs, queues, or the server, as PBS does.",
 	.details =
 		"Without operands: all jobs; lists show finished ones (state C) for five minutes (the server's show_completed), with -x or -f for "
 		"as long as the server keeps them (keep_completed). Older ones are in the history, where -H, -x as PBS Pro means it, and -f with a job's id "
 		"find them. "
 		"Exit code 153: there is no such job.",
-	.examples = examples,
+	.examples = EXAMPLES({"qstat", "All jobs, a line each."}, {"qstat -f 12", "Everything about job 12."},
+			     {"qstat -an1 -u $USER", "My jobs and where they run, a line each."},
+			     {"qstat -f -F json 12", "Job 12 for programs."}),
 	.hints = hints,
 	.options = options,
 	.size = sizeof(struct qstat_arguments),

@@ -549,38 +549,6 @@ static int qsub(const struct command *c, int argc, char **argv)
 	return job_main(c, argc, argv, false, submit);
 }
 
-static const char *const qsub_examples[] = {
-	"qsub -l nodes=1:ppn=4,walltime=2:00:00 job.sh",
-	"Four CPUs of one node, for up to two hours.",
-	"qsub -t 1-100%5 -W depend=afterok:12 job.sh",
-	"A hundred jobs, five at once, when job 12 has ended well.",
-	"qsub -t Q -p \"2026-11-16 18:00\" job.sh",
-	"To be done by then, and told at once whether that is certain.",
-	"qsub -l ncpus=2 -- ./program --fast",
-	"A program instead of a script.",
-	NULL,
-};
-
-static const char *const submit_examples[] = {
-	"shunt submit job.sh --resources nodes=1:ppn=4,walltime=2:00:00",
-	"Four CPUs of one node, for up to two hours.",
-	"shunt submit job.sh --deadline +3h --require-guarantee",
-	"Only if it is certain to be done in three hours.",
-	"shunt submit --job dynamol.job --run-time 2:30",
-	"What dynamol.job says, but for the run-time.",
-	"shunt submit",
-	"On a terminal: asks for everything.",
-	"shunt submit --array 1-100%5 --depend afterok:12 job.sh",
-	"A hundred jobs, five at once, when job 12 has ended well.",
-	"shunt submit --restart 12 --resources walltime=8:00:00",
-	"Continue where job 12 was stopped by its limit, for up to eight hours.",
-	"shunt submit --each a.csv b.csv -- ./convert {} --fast",
-	"An array with an element for each file.",
-	"shunt submit --each-line seeds.txt -- ./simulate --seed {}",
-	"An element for each line of a file.",
-	NULL,
-};
-
 #define DETAILS                                                                                                               \
 	"The script comes from the file, from standard input, or is made of the command after --. Options may also stand in " \
 	"the script, in lines that begin with #PBS, before the first command; those of the command line win. The job starts " \
@@ -590,10 +558,15 @@ const struct command command_qsub = {
 	.name = "qsub",
 	.operands = "[SCRIPT | -- COMMAND [ARGUMENTS]]",
 	.operand_kind = OPTION_FILE,
-	.operands_max = 1,
 	.about = "Submit a job, and print its id.",
 	.details = DETAILS,
-	.examples = qsub_examples,
+	.examples = EXAMPLES(
+		{"qsub -l nodes=1:ppn=4,walltime=2:00:00 job.sh", "Four CPUs of one node, for up to two hours."},
+		{"qsub -t 1-100%5 -W depend=afterok:12 job.sh",
+		 "A hundred jobs, five at once, when job 12 has ended well."},
+		{"qsub -t Q -p \"2026-11-16 18:00\" job.sh",
+		 "To be done by then, and told at once whether that is certain."},
+		{"qsub -l ncpus=2 -- ./program --fast", "A program instead of a script."}),
 	.options = qsub_options,
 	.hints = qsub_hints,
 	.size = sizeof(struct job_arguments),
@@ -605,11 +578,22 @@ const struct command command_submit = {
 	.name = "submit",
 	.operands = "[SCRIPT | -- COMMAND [ARGUMENTS]]",
 	.operand_kind = OPTION_FILE,
-	.operands_max = 1,
 	.about = "Submit a job, and show what becomes of it.",
 	.details = DETAILS
 	" The same as qsub, for people. Without script and command, and on a terminal, it asks for what neither the command line nor the job description (--job) has.",
-	.examples = submit_examples,
+	.examples = EXAMPLES(
+		{"shunt submit job.sh --resources nodes=1:ppn=4,walltime=2:00:00",
+		 "Four CPUs of one node, for up to two hours."},
+		{"shunt submit job.sh --deadline +3h --require-guarantee",
+		 "Only if it is certain to be done in three hours."},
+		{"shunt submit --job dynamol.job --run-time 2:30", "What dynamol.job says, but for the run-time."},
+		{"shunt submit", "On a terminal: asks for everything."},
+		{"shunt submit --array 1-100%5 --depend afterok:12 job.sh",
+		 "A hundred jobs, five at once, when job 12 has ended well."},
+		{"shunt submit --restart 12 --resources walltime=8:00:00",
+		 "Continue where job 12 was stopped by its limit, for up to eight hours."},
+		{"shunt submit --each a.csv b.csv -- ./convert {} --fast", "An array with an element for each file."},
+		{"shunt submit --each-line seeds.txt -- ./simulate --seed {}", "An element for each line of a file."}),
 	.options = qsub_options,
 	.hints = qsub_hints,
 	.size = sizeof(struct job_arguments),

@@ -35,8 +35,6 @@ static const struct option options[] = {
 	{0},
 };
 
-static const char *const examples[] = {"tracejob -n 7 12", "What happened to job 12 in the last week.", NULL};
-
 struct trace {
 	const struct arguments *a;
 	struct strbuf text, last;
@@ -195,12 +193,10 @@ const struct command command_tracejob = {
 	.name = "tracejob",
 	.own = true,
 	.operands = "JOB...",
-	.operands_min = 1,
-	.operands_max = INT_MAX,
 	.about = "Print what the server's logs say of a job.",
 	.details =
 		"What the logs no longer have is taken from the history (lines with H): when the job was submitted, when each attempt started and ended, and what it used.",
-	.examples = examples,
+	.examples = EXAMPLES({"tracejob -n 7 12", "What happened to job 12 in the last week."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.run = run,

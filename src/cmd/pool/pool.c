@@ -365,36 +365,15 @@ static const struct option status_options[] = {
 	{0},
 };
 
-static const char *const create_examples[] = {
-	"shunt pool create --pool lab",
-	"Makes the authority of a pool called lab here, and starts this station.",
-	NULL,
-};
-static const char *const join_examples[] = {
-	"shunt pool join oak",
-	"Makes this machine a station of the pool that was created on oak. Asks for the token that 'shunt pool token' printed there.",
-	NULL,
-};
-static const char *const token_examples[] = {
-	"shunt pool token --valid 1:00:00",
-	"Prints a token with which one machine can join within the next hour.",
-	NULL,
-};
-static const char *const start_examples[] = {
-	"shunt pool start --policy ours",
-	"Starts this station's daemon again, and remembers the policy.",
-	NULL,
-};
-
 const struct command command_pool_create = {
 	.name = "pool create",
-	.operands = "",
 	.about = "Create a pool of workstations, with its own authority and without a server.",
 	.details =
 		"The authority's key stays on this machine: it is needed when a station joins, and at no other time. The daemon shunt-pool runs tasks of other stations here, as the user who "
 		"started it, or, if that is root, as --user. Files are in ~/.local/share/shunt/pool, as root in /var/lib/shunt-pool; $SHUNT_POOL_HOME names "
 		"another directory.",
-	.examples = create_examples,
+	.examples = EXAMPLES({"shunt pool create --pool lab",
+			      "Makes the authority of a pool called lab here, and starts this station."}),
 	.options = create_options,
 	.size = sizeof(struct arguments),
 	.run = create,
@@ -403,12 +382,13 @@ const struct command command_pool_create = {
 const struct command command_pool_join = {
 	.name = "pool join",
 	.operands = "[STATION[:PORT]]",
-	.operands_max = 1,
 	.about = "Make this machine a station of a pool.",
 	.details =
 		"STATION is the machine on which the pool was created; in the same network it is found without being named. The token is read from the standard input, or from --token-file; it works once, and names the authority that is to be "
 		"trusted. All other stations are then found by themselves.",
-	.examples = join_examples,
+	.examples = EXAMPLES(
+		{"shunt pool join oak",
+		 "Makes this machine a station of the pool that was created on oak. Asks for the token that 'shunt pool token' printed there."}),
 	.options = join_options,
 	.size = sizeof(struct arguments),
 	.run = join,
@@ -416,9 +396,9 @@ const struct command command_pool_join = {
 };
 const struct command command_pool_token = {
 	.name = "pool token",
-	.operands = "",
 	.about = "Print a token with which one machine can join the pool; on the machine that created it.",
-	.examples = token_examples,
+	.examples = EXAMPLES({"shunt pool token --valid 1:00:00",
+			      "Prints a token with which one machine can join within the next hour."}),
 	.options = token_options,
 	.size = sizeof(struct arguments),
 	.run = token,
@@ -426,83 +406,53 @@ const struct command command_pool_token = {
 };
 const struct command command_pool_start = {
 	.name = "pool start",
-	.operands = "",
 	.about = "Start this station's daemon.",
-	.examples = start_examples,
+	.examples = EXAMPLES(
+		{"shunt pool start --policy ours", "Starts this station's daemon again, and remembers the policy."}),
 	.options = start_options,
 	.size = sizeof(struct arguments),
 	.run = start,
 	.alone = true,
 };
-static const char *const stop_examples[] = {
-	"shunt pool stop",
-	"Ends the daemon. The machine stays a station: 'shunt pool start' brings it back.",
-	NULL,
-};
-static const char *const pause_examples[] = {
-	"shunt pool pause --for 2:00:00",
-	"Tasks of others stand still here, and leave after a minute; in two hours the machine takes tasks again.",
-	NULL,
-};
-static const char *const resume_examples[] = {
-	"shunt pool resume",
-	"The machine takes tasks again now.",
-	NULL,
-};
-static const char *const status_examples[] = {
-	"shunt pool status",
-	"Which stations there are, how loaded they are, and which take tasks.",
-	NULL,
-};
-static const char *const renew_examples[] = {
-	"shunt pool renew",
-	"Asks the station that created the pool for a new certificate.",
-	NULL,
-};
 const struct command command_pool_stop = {
 	.name = "pool stop",
-	.operands = "",
 	.about = "Stop this station's daemon; tasks that run here are started on other stations.",
-	.examples = stop_examples,
+	.examples = EXAMPLES({"shunt pool stop",
+			      "Ends the daemon. The machine stays a station: 'shunt pool start' brings it back."}),
 	.run = stop,
 	.alone = true,
-};
-static const char *const remove_examples[] = {
-	"shunt pool remove elm",
-	"Ends what elm runs for others and what others run for it, and lets no station talk to it any more. The name can be given again, with a new token.",
-	NULL,
 };
 const struct command command_pool_remove = {
 	.name = "pool remove",
 	.operands = "STATION",
-	.operands_min = 1,
-	.operands_max = 1,
 	.about = "Remove a station from the pool; on the machine that created it.",
 	.details =
 		"The authority signs a list of the stations that were removed, which all stations pass on to each other: also one that was off learns it from the first that it meets. "
 		"A station that is lost or was stolen can also be removed.",
-	.examples = remove_examples,
+	.examples = EXAMPLES(
+		{"shunt pool remove elm",
+		 "Ends what elm runs for others and what others run for it, and lets no station talk to it any more. The name can be given again, with a new token."}),
 	.run = remove_run,
 	.alone = true,
 };
 const struct command command_pool_renew = {
 	.name = "pool renew",
-	.operands = "",
 	.about = "Renew the certificate of this station.",
 	.details =
 		"A certificate is valid for three years, and renewed by itself when a third of that is left. The station that created the pool must be reached for that. One whose certificate has expired "
 		"joins again.",
-	.examples = renew_examples,
+	.examples = EXAMPLES({"shunt pool renew", "Asks the station that created the pool for a new certificate."}),
 	.run = renew_run,
 	.alone = true,
 };
 const struct command command_pool_pause = {
 	.name = "pool pause",
-	.operands = "",
 	.about = "Stop the tasks that the pool runs on this machine, at once and without a network.",
 	.details =
 		"They stand still, and after a minute (return= in the policy) leave the machine and are started on other stations. The pause survives restarts.",
-	.examples = pause_examples,
+	.examples = EXAMPLES(
+		{"shunt pool pause --for 2:00:00",
+		 "Tasks of others stand still here, and leave after a minute; in two hours the machine takes tasks again."}),
 	.options = pause_options,
 	.size = sizeof(struct pause_arguments),
 	.run = pause_run,
@@ -510,17 +460,16 @@ const struct command command_pool_pause = {
 };
 const struct command command_pool_resume = {
 	.name = "pool resume",
-	.operands = "",
 	.about = "End a pause: tasks of the pool may run on this machine again.",
-	.examples = resume_examples,
+	.examples = EXAMPLES({"shunt pool resume", "The machine takes tasks again now."}),
 	.run = resume_run,
 	.alone = true,
 };
 const struct command command_pool_status = {
 	.name = "pool status",
-	.operands = "",
 	.about = "Show the stations of the pool as this one knows them, with the age of what it knows.",
-	.examples = status_examples,
+	.examples =
+		EXAMPLES({"shunt pool status", "Which stations there are, how loaded they are, and which take tasks."}),
 	.options = status_options,
 	.size = sizeof(struct status_arguments),
 	.run = status,

@@ -389,22 +389,9 @@ static int spawn_main(const struct command *c, int argc, char **argv)
 	return program_main(c, argc, argv, spawn);
 }
 
-static const char *const examples[] = {
-	"shunt spawn ./simulate --seed 7",
-	"Runs it on the station that is best for it now, in the current directory there.",
-	"shunt spawn -n 500 --label sh -c 'echo $SHUNT_TASK'",
-	"Runs 500 tasks, and puts a task's number before each line of its output.",
-	"shunt spawn -l arch=x86_64,mem=2gb ./render < scene",
-	"Uses only stations of that kind; standard input goes to the task.",
-	"shunt spawn --graph render.tasks",
-	"Runs the commands of a file, in which '#task join after=left,right' before a command says what must have succeeded before it starts.",
-	NULL,
-};
-
 const struct command command_spawn = {
 	.name = "spawn",
 	.operands = "[--] [PROGRAM [ARGUMENT...]]",
-	.operands_max = INT_MAX,
 	.about = "Run a program on the stations of a pool of workstations, without a server.",
 	.details =
 		"This machine must be a station of a pool ('shunt pool create', 'shunt pool join'). Its daemon decides by the pool's policy where a task "
@@ -413,7 +400,15 @@ const struct command command_spawn = {
 		"expected path to an end come first, and what waits for a task that failed is not started.  The output of a task is written when the task has ended, so that a task whose station is lost can be "
 		"started again elsewhere, and its output still appears once. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2 are passed on to all tasks. The "
 		"exit code is 0 if all succeeded, else that of the first task that failed, 128 and the signal's number where it was a signal.",
-	.examples = examples,
+	.examples = EXAMPLES(
+		{"shunt spawn ./simulate --seed 7",
+		 "Runs it on the station that is best for it now, in the current directory there."},
+		{"shunt spawn -n 500 --label sh -c 'echo $SHUNT_TASK'",
+		 "Runs 500 tasks, and puts a task's number before each line of its output."},
+		{"shunt spawn -l arch=x86_64,mem=2gb ./render < scene",
+		 "Uses only stations of that kind; standard input goes to the task."},
+		{"shunt spawn --graph render.tasks",
+		 "Runs the commands of a file, in which '#task join after=left,right' before a command says what must have succeeded before it starts."}),
 	.options = options,
 	.size = sizeof(struct arguments),
 	.main = spawn_main,

@@ -213,8 +213,7 @@ static int bag(const struct command *c, const void *arguments, const struct oper
 }
 
 /* Common parts of the commands on generated workloads. */
-#define GENERATED(run_)                                                                                                \
-	.operands = "", .options = push_options, .size = sizeof(struct arguments), .run = (run_), .alone = true
+#define GENERATED(run_) .options = push_options, .size = sizeof(struct arguments), .run = (run_), .alone = true
 
 const struct command command_experiment_push = {
 	.name = "experiment push",
@@ -250,7 +249,6 @@ const struct command command_experiment_owners = {
 	.details =
 		"20 workstations of different speeds, whose owners use them, and parallel jobs that are graphs of 20 tasks, at five loads: the source's ways, which are fim and its "
 		"two-level cost, with the owner served as everybody or first; every policy of 'shunt pool', on stations as its daemon makes them; and the interval at which loads are exchanged. Mean responses as ratios, with 90% intervals.",
-	.operands = "",
 	.options = owners_options,
 	.size = sizeof(struct arguments),
 	.run = owners,
@@ -263,7 +261,6 @@ const struct command command_experiment_pool = {
 	.details =
 		"12 stations of six speeds, a third of them with a batch process that never ends; three users, each with one graph of 16 tasks after another: the mean time of a job under every policy of "
 		"'shunt pool', on stations as its daemon makes them. bench/pool calls it with what tasks and daemons take on its machine, and prints both.",
-	.operands = "",
 	.options = pool_options,
 	.size = sizeof(struct arguments),
 	.run = pool,
@@ -274,7 +271,6 @@ const struct command command_experiment_traces = {
 	.name = "experiment traces",
 	.operands = "[DIR]",
 	.operand_kind = OPTION_DIR,
-	.operands_max = 1,
 	.about = "Compare with published results on well-known traces.",
 	.details = "DIR holds the traces, as the Parallel Workloads Archive names them (*.swf.gz); if not given: "
 		   "traces. Those that are missing are named and left out.",
@@ -284,21 +280,18 @@ const struct command command_experiment_traces = {
 	.alone = true,
 };
 
-static const char *const bag_examples[] = {"shunt experiment bag traces --quick", "get an impression from a part of it",
-					   "shunt experiment bag traces --results bags.txt --chart pictures",
-					   "run everything, in several sittings if need be", NULL};
-
 const struct command command_experiment_bag = {
 	.name = "experiment bag",
 	.operands = "[DIR]",
 	.operand_kind = OPTION_DIR,
-	.operands_max = 1,
 	.about = "Compare ways to request processors for a bag of tasks.",
 	.details =
 		"Bags of 100 to 100,000 tasks are submitted at random instants of traces under conservative backfilling, with one to six requests at a time: how long they "
 		"take and what they waste under each heuristic of the adapter. DIR holds the traces, as the Parallel Workloads Archive names them (*.swf.gz); if not given: "
 		"traces. Those that are missing are named and left out.",
-	.examples = bag_examples,
+	.examples = EXAMPLES({"shunt experiment bag traces --quick", "get an impression from a part of it"},
+			     {"shunt experiment bag traces --results bags.txt --chart pictures",
+			      "run everything, in several sittings if need be"}),
 	.options = bag_options,
 	.size = sizeof(struct arguments),
 	.run = bag,

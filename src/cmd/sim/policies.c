@@ -72,7 +72,6 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 const struct command command_policies = {
 	.name = "policies",
-	.operands = "",
 	.about = "List the scheduling policies, a line each.",
 	.options = options,
 	.size = sizeof(struct arguments),

@@ -84,22 +84,6 @@ static const struct option options[] = {
 	{0},
 };
 
-static const char *const examples[] = {
-	"shunt simulate examples/first.work --policy shunt,easy,oscar",
-	"Three policies on a small cluster, side by side.",
-	"shunt simulate CTC-SP2.swf.gz --policy shunt,easy --chart ctc.svg",
-	"A trace, with a picture.",
-	"shunt simulate RICC.swf.gz --machine nodes:1024x8 --push 2 --limit 50000",
-	"The first 50,000 jobs of a trace on nodes, pushing up to two deep.",
-	"shunt simulate --generate lublin --jobs 50000 --machine flat:512 --save my.work",
-	"A generated workload, kept for later.",
-	"shunt simulate --from-history 30d --policy shunt,easy",
-	"What another policy would have done with the last 30 days.",
-	"shunt simulate --from-history 30d --live --policy shunt,easy",
-	"The same, with the server's own limits and priorities.",
-	NULL,
-};
-
 static int starve_parse(const char *text, int64_t *ret, struct err *err)
 {
 	if (strcmp(text, "never") == 0) {
@@ -404,13 +388,23 @@ const struct command command_simulate = {
 	.name = "simulate",
 	.operands = "[WORKLOAD]",
 	.operand_kind = OPTION_FILE,
-	.operands_max = 1,
 	.about = "Run a workload through scheduling policies, and compare.",
 	.details =
 		"WORKLOAD is a trace in the Standard Workload Format, a workload file, the --starts of an earlier "
 		"run, or an accounting file (Shunt's own, of any PBS, or of 'sacct -P'); gzip is fine, - is standard "
 		"input.",
-	.examples = examples,
+	.examples = EXAMPLES(
+		{"shunt simulate examples/first.work --policy shunt,easy,oscar",
+		 "Three policies on a small cluster, side by side."},
+		{"shunt simulate CTC-SP2.swf.gz --policy shunt,easy --chart ctc.svg", "A trace, with a picture."},
+		{"shunt simulate RICC.swf.gz --machine nodes:1024x8 --push 2 --limit 50000",
+		 "The first 50,000 jobs of a trace on nodes, pushing up to two deep."},
+		{"shunt simulate --generate lublin --jobs 50000 --machine flat:512 --save my.work",
+		 "A generated workload, kept for later."},
+		{"shunt simulate --from-history 30d --policy shunt,easy",
+		 "What another policy would have done with the last 30 days."},
+		{"shunt simulate --from-history 30d --live --policy shunt,easy",
+		 "The same, with the server's own limits and priorities."}),
 	.options = options,
 	.size = sizeof(struct simulate_arguments),
 	.run = run,
