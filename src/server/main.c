@@ -83,6 +83,7 @@
 #include "server/site/simulator.h"
 #include "store/store.h"
 
+#define STOP_FIRST ": stop it first (shunt down)"
 #define THREADS "12" /* users.c may use eight of them; the others read and sync */
 
 struct arguments {
@@ -111,7 +112,8 @@ static const char usage[] =
 	"  --check-conf FILE  report everything that is wrong with a configuration file ('shunt config check')\n"
 	"  --example-conf  print a configuration file with all options explained\n";
 
-#define die(...) log_fatal("shuntd", __VA_ARGS__)
+static const char *program = "shuntd"; /* name of the command in messages */
+#define die(...) log_fatal(program, __VA_ARGS__)
 
 static int make_directory(const char *path, mode_t mode, struct err *err)
 {
@@ -181,8 +183,9 @@ static int make_directories(struct server *s, struct err *err)
 	return rc;
 }
 
-/* Allows one server per instance: the lock lives as long as the process. */
-static int lock_instance(struct server *s, struct err *err)
+/* Allows one server per instance: the lock lives as long as the process. `advice` is for a user
+ * whose instance has a server. */
+static int lock_instance(struct server *s, const char *advice, struct err *err)
 {
 	char path[PATH_MAX], pid[LOCK_PID_SIZE];
 	int fd, rc;
@@ -194,8 +197,9 @@ static int lock_instance(struct server *s, struct err *err)
 		return err_set(err, -errno, "%s: %s", path, strerror(errno));
 	if ((rc = lock_take(fd, pid)) < 0) {
 		close(fd);
-		return rc == -EBUSY ? err_set(err, rc, "a server runs here already (process %s, %s)", pid, path)
-				    : err_set(err, rc, "%s: %s", path, strerror(-rc));
+		return rc == -EBUSY
+			       ? err_set(err, rc, "a server runs here already (process %s, %s)%s", pid, path, advice)
+			       : err_set(err, rc, "%s: %s", path, strerror(-rc));
 	}
 	s->instance->lock = fd;
 	return 0;
@@ -643,7 +647,7 @@ static int backup_run(struct server *s, const struct arguments *a, struct err *e
 			rc = directory_set(a->backup, 0700, pw, false, err);
 	}
 	if (rc == 0 && a->restore)
-		rc = lock_instance(s, err);
+		rc = lock_instance(s, STOP_FIRST, err);
 	if (rc == 0)
 		rc = drop_root(s, err);
 	if (rc < 0)
@@ -678,6 +682,11 @@ int main(int argc, char **argv)
 	int code = parse(argc, argv, &a);
 	if (code >= 0)
 		return code;
+	program = a.backup	? "shunt backup"
+		  : a.restore	? "shunt restore"
+		  : a.copy_from ? "shunt store copy"
+		  : a.check	? "shunt config check"
+				: program;
 	if (a.check)
 		return check_conf(a.check, a.system);
 	if (a.copy_from)
@@ -701,10 +710,11 @@ int main(int argc, char **argv)
 	if (a.backup || a.restore)
 		return backup_run(s, &a, &err) < 0 ? die("%s", err.text) : 0;
 	if (a.set_aside)
-		return lock_instance(s, &err) < 0 || belongings_set_aside(s, &err) < 0 ? die("%s", err.text) : 0;
+		return lock_instance(s, STOP_FIRST, &err) < 0 || belongings_set_aside(s, &err) < 0 ? die("%s", err.text)
+												   : 0;
 	if (!a.foreground && daemonise(s->instance->where.log, &a.ready) != 0)
 		return 1;
-	if (lock_instance(s, &err) < 0)
+	if (lock_instance(s, "", &err) < 0)
 		return failed(&a, err.text);
 	log_begin(s);
 	setenv("UV_THREADPOOL_SIZE", THREADS, 0);
