@@ -2,8 +2,9 @@
  * watch.c - `shunt watch`: prints what all of one's jobs print, each line with its job; also for
  * `shunt output` of an array.
  *
- * It polls: one request for the list, and one for each job that runs. That survives a restart of
- * the server, and needs no thread for each job.
+ * It polls: each second one request for the list, one for each job that has ended, and at most
+ * ASKED_MOST for those that run, in turn. That survives a restart of the server, and its cost does
+ * not grow with the jobs.
  */
 #include "cmd/jobs/watch.h"
 
@@ -18,6 +19,8 @@
 #include "cmd/lib/joblist.h"
 #include "cmd/lib/screen.h"
 #include "cmd/lib/show.h"
+
+#define ASKED_MOST 50 /* running jobs whose output is read in one look */
 
 /* A job whose output is shown. */
 struct watched {
@@ -34,6 +37,7 @@ struct watch {
 	struct names ids;
 	VEC(struct watched) all;
 	struct watched *now;	/* the job that is read */
+	uint32_t next;		/* index of the job to begin the next look with */
 	bool looked;		/* the list was read before */
 	bool any;		/* there was a job to show */
 	bool missed;		/* the output of a job could not be read in the last look */
@@ -122,19 +126,24 @@ static void job_end(struct watch *x, struct watched *j)
 	j->done = true;
 }
 
-/* Reads the list, and the output of all that run or have just ended. */
+/* Reads the list, and the output of those that run or have just ended. */
 static int look(struct watch *x, struct client *client, struct err *err)
 {
 	struct strbuf path = {0};
+	uint32_t asked = 0, first = x->next;
 
 	x->missed = false;
 	jobs_query(x, &path);
 	query_add(&path, "state", "R,S,E,C");
 	query_add(&path, "completed", x->w->ids ? "1" : "recent");
 	int rc = joblist_read(&x->jobs, client, &path, err);
-	for (uint32_t i = 0; i < x->all.n && rc == 0 && x->rc == 0; i++) {
-		if (x->all.v[i].done)
+	for (uint32_t k = 0; k < x->all.n && rc == 0 && x->rc == 0; k++) {
+		uint32_t i = (first + k) % (uint32_t)x->all.n;
+		bool runs = x->w->follow && !x->all.v[i].ended;
+		if (x->all.v[i].done || (runs && asked == ASKED_MOST))
 			continue;
+		if (runs && ++asked == ASKED_MOST)
+			x->next = i + 1;
 		bool read = output_read(x, client, i);
 		x->missed |= !read;
 		if (x->all.v[i].ended && x->rc == 0 && read)
@@ -195,20 +204,38 @@ int output_watch(const struct command *c, struct client *client, const struct wa
 	return code;
 }
 
+/* Returns EXIT_OK if the server knows the job; otherwise an error is printed. */
+static int job_check(const struct command *c, struct client *client, const char *id)
+{
+	struct strbuf path = {0};
+	struct reply r;
+	int code = EXIT_OK;
+
+	show_job_path(&path, id, "");
+	if (show_get(c, client, path.text, &r, &code))
+		reply_fini(&r);
+	strbuf_fini(&path);
+	return code;
+}
+
 static int run(const struct command *c, const void *arguments, const struct operands *o)
 {
 	struct strbuf ids = {0};
 	struct client *client;
+	int code = EXIT_OK;
 
 	if (!show_open(c, &client))
 		return EXIT_FAILED;
-	for (int i = 0; i < o->n; i++)
+	for (int i = 0; i < o->n && code == EXIT_OK; i++) {
 		strbuf_printf(&ids, "%s%s", i ? "," : "", o->v[i]);
-	int code = output_watch(c, client,
-				&(struct watching){.user = o->n ? NULL : user_name(),
-						   .ids = o->n ? ids.text : NULL,
-						   .follow = true,
-						   .raw = !isatty(STDOUT_FILENO)});
+		code = job_check(c, client, o->v[i]);
+	}
+	if (code == EXIT_OK)
+		code = output_watch(c, client,
+				    &(struct watching){.user = o->n ? NULL : user_name(),
+						       .ids = o->n ? ids.text : NULL,
+						       .follow = true,
+						       .raw = !isatty(STDOUT_FILENO)});
 	client_close(client);
 	strbuf_fini(&ids);
 	return code;
