@@ -4,11 +4,12 @@
  *
  * Each step is a row: what to know, and the command line, in which {1} is the job that the first
  * command with a job made. The commands run in a directory of their own, in TMPDIR, which is
- * removed in the end.
+ * removed in the end, also when a signal ends the tour.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -52,6 +53,13 @@ static const struct step steps[] = {
 	 "shunt report {1}"},
 };
 
+static volatile sig_atomic_t interrupted; /* the signal */
+
+static void on_signal(int signal)
+{
+	interrupted = signal;
+}
+
 struct tour {
 	const struct command *c;
 	struct client *client;
@@ -91,7 +99,9 @@ static void words_split_line(char *line, char **word, int most)
 	word[n] = NULL;
 }
 
-/* Runs a command of this program. With `out` its output is kept there. Returns its exit code. */
+/* Runs a command of this program. With `out` its output is kept there. Returns its exit code.
+ * Ctrl-C reaches all processes of the terminal: it does not end a submission, whose job would be
+ * unknown, nor the deletion of the jobs after it. */
 static int line_run(const char *text, struct strbuf *out)
 {
 	char *line = strdup(text), *word[32];
@@ -101,6 +111,8 @@ static int line_run(const char *text, struct strbuf *out)
 	if (!out || pipe(fd) == 0) {
 		pid_t pid = fork();
 		if (pid == 0) {
+			if (out || interrupted)
+				signal(SIGINT, SIG_IGN);
 			if (out)
 				dup2(fd[1], STDOUT_FILENO);
 			execv("/proc/self/exe", word);
@@ -119,16 +131,16 @@ static int line_run(const char *text, struct strbuf *out)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
 }
 
-/* Waits until the last job has ended. Returns false after an error message. */
-static bool last_await(struct tour *t)
+/* Waits until a job has ended. Returns false after an error message or a signal. */
+static bool job_await(struct tour *t, const char *id)
 {
 	struct strbuf path = {0};
 	struct reply r;
 	bool ended = false;
-	int code = EXIT_OK;
+	int code = EXIT_OK, before = interrupted;
 
-	show_job_path(&path, t->ids.v[t->ids.n - 1], "");
-	while (!ended && show_get(t->c, t->client, path.text, &r, &code)) {
+	show_job_path(&path, id, "");
+	while (!ended && interrupted == before && show_get(t->c, t->client, path.text, &r, &code)) {
 		ended = *object_text(r.json, "state") == 'C';
 		reply_fini(&r);
 		if (!ended)
@@ -138,16 +150,16 @@ static bool last_await(struct tour *t)
 	return ended;
 }
 
-/* Waits for Enter. Returns false at the end of the input. */
+/* Waits for Enter. Returns false at the end of the input and after a signal. */
 static bool next_asked(const struct tour *t)
 {
 	char line[256];
 
 	if (!t->asks)
-		return true;
+		return !interrupted;
 	printf("\n[Enter] ");
 	fflush(stdout);
-	return fgets(line, sizeof line, stdin) != NULL;
+	return !interrupted && read(STDIN_FILENO, line, sizeof line) > 0 && !interrupted;
 }
 
 static int step_run(struct tour *t, const struct step *s)
@@ -161,7 +173,7 @@ static int step_run(struct tour *t, const struct step *s)
 	print_wrapped(stdout, about.text, 0, 0);
 	printf("\n$ %s\n", line.text);
 	fflush(stdout);
-	if (s->does == AWAIT && !last_await(t))
+	if (s->does == AWAIT && !job_await(t, t->ids.v[t->ids.n - 1]))
 		code = EXIT_FAILED;
 	if (code == EXIT_OK)
 		code = line_run(line.text, s->does == SUBMIT ? &out : NULL);
@@ -184,6 +196,8 @@ static void tour_end(struct tour *t, const char *directory)
 		strbuf_printf(&line, " %s", t->ids.v[i]);
 	if (t->ids.n)
 		line_run(line.text, NULL);
+	for (size_t i = 0; i < t->ids.n; i++)
+		job_await(t, t->ids.v[i]); /* it may yet write its output into the directory */
 	strbuf_fini(&line);
 	DIR *d = opendir(directory);
 	for (struct dirent *e; d && (e = readdir(d));)
@@ -195,6 +209,7 @@ static void tour_end(struct tour *t, const char *directory)
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
 	struct tour t = {.c = c, .asks = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)};
 	const char *tmp = getenv("TMPDIR");
 	char directory[PATH_MAX];
@@ -208,15 +223,19 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		return command_fail(c, "%s: %s", directory, strerror(errno));
 	}
 	setenv("PWD", directory, 1);
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) /* calls are not restarted after it */
+		sigaction(ends[i], &(struct sigaction){.sa_handler = on_signal}, NULL);
 	for (size_t i = 0; i < sizeof steps / sizeof *steps && code == EXIT_OK && (i == 0 || next_asked(&t)); i++)
 		code = step_run(&t, &steps[i]);
-	if (code == EXIT_OK)
+	if (interrupted)
+		printf("\nThe tour has been stopped. Its jobs are deleted.\n");
+	else if (code == EXIT_OK)
 		printf("\nThat was all. 'shunt help' lists the commands; docs/user-guide.md has the rest.\n");
 	fflush(stdout);
 	tour_end(&t, directory);
 	name_list_free(&t.ids);
 	client_close(t.client);
-	return code;
+	return interrupted ? 128 + interrupted : code;
 }
 
 const struct command command_tutorial = {
