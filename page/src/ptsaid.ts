@@ -220,6 +220,7 @@ export const sentences: Record<string, string> = {
   released: "liberado",
   altered: "alterado",
   "started before its turn": "iniciado antes da sua vez",
+  "failed with exit status {1}: retry {2} of {3}": "falhou com código de saída {1}: nova tentativa {2} de {3}",
   "to be run again, as was asked for": "será executado de novo, como foi pedido",
   "it could not start at once": "não pôde começar imediatamente",
   "another job is to run before it": "outro trabalho deve ser executado antes dele",

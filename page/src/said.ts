@@ -127,6 +127,7 @@ export interface JobEvent {
   by?: string;
   exit_status?: number;
   moves?: boolean;
+  retried?: boolean;
   checkpoint?: string;
   cause?: string | null;
   restarted?: number;
@@ -160,7 +161,7 @@ const TOLD = new Set(["note", "alter", "holds", "signal", "site", "rank"]);
 
 export function eventText(e: JobEvent): string {
   const detail = e.detail && e.type !== "asked" ? plain(e.detail) : "";
-  let text = TOLD.has(e.type) && detail ? detail : happened(e) + (detail ? `: ${detail}` : "");
+  let text = (TOLD.has(e.type) || e.retried) && detail ? detail : happened(e) + (detail ? `: ${detail}` : "");
   if (e.who) text += ` ${t("event.who", { who: e.who })}`;
   if (e.by) text += ` ${t("event.by", { job: e.by })}`;
   return text;

@@ -70,6 +70,8 @@ static const struct field event_fields[] = {
 	 .in = OF_FINISH, MEMBER(struct shown, p.exit_status)},
 	{"moves", .is = IS_BOOL, "of `preempt`: it continues elsewhere", .in = OF_PREEMPT,
 	 MEMBER(struct shown, p.moves)},
+	{"retried", .is = IS_BOOL, "of `preempt`: it has failed, and is run again by itself", .in = OF_PREEMPT,
+	 MEMBER(struct shown, p.retried)},
 	{"checkpoint", .is = IS_TEXT, "of `checkpoint`", .words = "none|begun|good|failed", .in = OF_SAVED,
 	 MEMBER_AS(FORM_CHOICE, struct shown, p.saves.last.state)},
 	{"cause", .is = IS_TEXT | IS_NULL, "the same", .words = save_choice, .in = OF_SAVED,

@@ -165,7 +165,9 @@ void event_words(const struct server *s, const struct store_event *e, const stru
 		strbuf_printf(out, "could not be started%s%s", text ? ": " : "", text ? text : "");
 		break;
 	case EVENT_PREEMPT:
-		if (p->moves)
+		if (p->retried && text)
+			strbuf_puts(out, text);
+		else if (p->moves)
 			strbuf_printf(out, "stopped, to continue elsewhere%s%s", text ? ": " : "", text ? text : "");
 		else
 			strbuf_printf(out, "stopped, to run again%s%s", text ? ": " : "", text ? text : "");

@@ -718,8 +718,8 @@ static bool retry(struct server *s, uint32_t id, const struct result *r)
 	const char *wanted = json_string_value(json_object_get(body, "retries"));
 	bool due = wanted && retries_parse(wanted, &retries, NULL) == 0 && retries_due(&retries, e->retried, code);
 	if (due) {
-		snprintf(text, sizeof text, "failed with exit status %lld: run again, %d of at most %lld times",
-			 (long long)code, e->retried + 1, (long long)retries.n);
+		snprintf(text, sizeof text, "failed with exit status %lld: retry %d of %lld", (long long)code,
+			 e->retried + 1, (long long)retries.n);
 		requeue_as(s, id, r, true, text);
 	}
 	retries_fini(&retries);
