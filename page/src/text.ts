@@ -256,7 +256,7 @@ const en = {
   "job.output.err": "Errors",
   "job.output.none": "Nothing has been written yet.",
   "job.output.nothing": "The job wrote nothing.",
-  "job.output.never": "The job never ran: there is no output.",
+  "job.output.never": "The job never ran, so it wrote nothing.",
   "job.output.gone": "The server has forgotten this job. Its output is in the file that it was written to.",
   "job.output.download": "Download",
   "job.output.download.out": "Download the output",

@@ -164,7 +164,7 @@ async function ended() {
   });
   await go(`#/jobs/${gone}`, /^unwanted/);
   await page.getByRole("heading", { level: 1 }).getByText("cancelled").waitFor();
-  ok("a cancelled job says why there is no output", (await page.getByText("The job never ran: there is no output.").count()) === 1 && (await page.getByText("Output appears here").count()) === 0);
+  ok("a cancelled job says why it has no output", (await page.getByText("The job never ran, so it wrote nothing.").count()) === 1 && (await page.getByText("Output appears here").count()) === 0);
   await go(`#/jobs/${failed}`, /^broken/);
   await page.getByRole("heading", { level: 1 }).getByText("killed (memory)").waitFor();
   await page.unrouteAll({ behavior: "wait" });

@@ -121,8 +121,8 @@ static double ratio_of(const struct owners *o, int model, int load, int way, int
 	return mean;
 }
 
-/* Returns the way that others are compared with: fim, or owners alone for interactive work where
- * there is no batch work. */
+/* Returns the way that others are compared with: fim, or owners alone for interactive work on
+ * stations without batch work. */
 static int base_of(int model, enum station_class class)
 {
 	return class == CLASS_INTERACTIVE && !model ? ALONE : FIM;

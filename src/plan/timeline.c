@@ -296,7 +296,7 @@ bool timeline_fits(const struct timeline *t, int64_t start, int64_t end, const s
 	return true;
 }
 
-/* Moves to the next step that has enough. Returns false if there is none. Skips parts that nowhere
+/* Moves to the next step that has enough. Returns false after the last. Skips parts that nowhere
  * have enough. */
 static inline bool walk_cover(struct walk *w, const struct res *need, uint32_t stride)
 {

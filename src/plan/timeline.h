@@ -50,7 +50,7 @@ struct step_place {
 };
 struct step_place timeline_search(const struct timeline *t, int64_t when);
 
-/* Moves to the first step of the next part. Returns false if there is none. */
+/* Moves to the first step of the next part. Returns false after the last part. */
 static inline bool walk_part(struct walk *w)
 {
 	const struct steps *x;
@@ -65,7 +65,7 @@ static inline bool walk_part(struct walk *w)
 	return true;
 }
 
-/* Moves to the next step. Returns false if there is none. Inline, as all of this: the walks of
+/* Moves to the next step. Returns false after the last. Inline, as all of this: the walks of
  * searches then stay in registers. */
 static inline bool walk_next(struct walk *w)
 {

@@ -288,8 +288,7 @@ static int w_set(struct jobspec *s, const char *text, struct err *err)
 	int rc = 0;
 
 	if (strncmp(text, "all", 3) == 0 && access(text, F_OK) < 0)
-		rc = err_set(err, -EINVAL, "-w %.60s: there is no such directory; a walltime is -l walltime=HH:MM:SS",
-			     text);
+		rc = err_set(err, -EINVAL, "-w %.60s: no such directory; a walltime is -l walltime=HH:MM:SS", text);
 	else if (terms_read(text, &terms))
 		rc = resources_add(s, "-w", &(struct texts){.v = (const char *[]){terms.text}, .n = 1}, err);
 	else

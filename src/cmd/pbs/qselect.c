@@ -412,7 +412,7 @@ static int where_read(const char *text, struct arena *arena, struct selection *r
 	return rc < 0 ? err_prefix(err, rc, "--where") : 0;
 }
 
-/* Asks on a terminal. Returns true for yes, and if there is no terminal to ask. */
+/* Asks on a terminal. Returns true for yes, and where nobody can be asked. */
 static bool agreed(const char *what, size_t n)
 {
 	char answer[16] = "";

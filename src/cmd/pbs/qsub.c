@@ -431,9 +431,8 @@ static void paths_warn(const struct command *c, const struct jobspec *s)
 			shell, strerror(errno));
 	const char *workdir = json_string_value(json_object_get(s->job, "workdir"));
 	if (s->workdir && workdir && access(workdir, F_OK) < 0)
-		command_warn(
-			c, "-d %s: there is no such directory on this machine; the job fails on nodes where that is so",
-			workdir);
+		command_warn(c, "-d %s: no such directory on this machine; the job fails on nodes where that is so",
+			     workdir);
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
 		const char *path = json_string_value(json_object_get(s->job, keys[i][0]));
 		char directory[PATH_MAX];
@@ -442,7 +441,7 @@ static void paths_warn(const struct command *c, const struct jobspec *s)
 			continue;
 		snprintf(directory, sizeof directory, "%.*s", (int)(strrchr(path, '/') - path), path);
 		if (directory[0] && access(directory, F_OK) < 0)
-			command_warn(c, "%s %s: there is no directory %s on this machine", keys[i][1], path, directory);
+			command_warn(c, "%s %s: no directory %s on this machine", keys[i][1], path, directory);
 	}
 }
 
