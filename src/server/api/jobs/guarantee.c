@@ -65,11 +65,12 @@ static enum keep position_keeps(struct server *s, const struct spec *p, int64_t 
 	uint32_t n = spec_asked(s, p)->nfrags;
 	int32_t *nodes = mem_zalloc((n + 1) * sizeof *nodes);
 	struct forecast *f = forecast_create(s->sched);
+	uint32_t job = forecast_copies(f, s->world->scratch, 1, NULL, 0); /* behind jobs of the same rank */
 	struct whatif x;
 
 	forecast_pace(f, 0); /* the following cycle has to be complete */
-	forecast_submit(f, s->world->scratch, s->clock->now, false);
-	forecast_whatif(f, s->world->scratch, 0, &x, nodes);
+	forecast_submit(f, job, s->clock->now, false);
+	forecast_whatif(f, job, 0, &x, nodes);
 	forecast_destroy(f);
 	free(nodes);
 	*ret_done = x.start == TIME_NEVER ? TIME_NEVER : x.start + p->walltime;
