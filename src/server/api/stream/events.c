@@ -68,30 +68,14 @@ struct event_ring {
 
 const char *event_name(int type)
 {
-	switch (type) {
-	case EVENT_PLACED:
-		return "placed";
-	case EVENT_INTENT:
-		return "asked";
-	case EVENT_NOTE:
-		return "note";
-	case EVENT_ALTER:
-		return "alter";
-	case EVENT_HOLDS:
-		return "holds";
-	case EVENT_SUSPEND:
-		return "signal";
-	case EVENT_RANK:
-		return "rank";
-	case EVENT_SAVED:
-		return "checkpoint";
-	case EVENT_AWAY:
-		return "site";
-	case EVENT_GONE:
-		return "gone";
-	default:
-		return event_type_name((enum event_type)type);
-	}
+	static const char *const names[SERVER_EVENT_END] = {
+		[EVENT_PLACED] = "placed", [EVENT_INTENT] = "asked",	 [EVENT_NOTE] = "note",
+		[EVENT_ALTER] = "alter",   [EVENT_HOLDS] = "holds",	 [EVENT_SUSPEND] = "signal",
+		[EVENT_RANK] = "rank",	   [EVENT_SAVED] = "checkpoint", [EVENT_AWAY] = "site",
+		[EVENT_GONE] = "gone",
+	};
+
+	return type < SERVER_EVENT_END && names[type] ? names[type] : event_type_name((enum event_type)type);
 }
 
 static void words_saved(const struct saves *v, struct strbuf *out)
@@ -122,80 +106,56 @@ static void words_finish(const struct payload *p, struct strbuf *out)
 
 void event_words(const struct server *s, const struct store_event *e, const struct payload *p, struct strbuf *out)
 {
-	const char *text = p->text;
+	static const char *const plain[SERVER_EVENT_END] = {
+		[EVENT_SUBMIT] = "submitted",
+		[EVENT_HOLD] = "not eligible to run",
+		[EVENT_RELEASE] = "eligible to run",
+		[EVENT_STARVE] = "has waited too long: it reserves from now on",
+		[EVENT_DEALLOCATE] = "lost its planned place",
+		[EVENT_GUARANTEE] = "its deadline is guaranteed",
+		[EVENT_STARTED] = "runs",
+		[EVENT_EXPIRE] = "its deadline could no longer be met",
+		[EVENT_PLACED] = "got its CPUs",
+		[EVENT_GONE] = "its CPUs are free",
+	};
+	const char *because = p->text ? ": " : "", *text = p->text ? p->text : "", *nodes = e->nodes ? e->nodes : "?";
 	char when[32];
 
 	switch (e->type) {
-	case EVENT_SUBMIT:
-		strbuf_puts(out, "submitted");
-		break;
-	case EVENT_HOLD:
-		strbuf_puts(out, "not eligible to run");
-		break;
-	case EVENT_RELEASE:
-		strbuf_puts(out, "eligible to run");
-		break;
-	case EVENT_STARVE:
-		strbuf_puts(out, "has waited too long: it reserves from now on");
-		break;
 	case EVENT_ALLOCATE:
-		strbuf_printf(out, "planned to start %s on %s", instant_format(e->at, when, sizeof when),
-			      e->nodes ? e->nodes : "?");
+		strbuf_printf(out, "planned to start %s on %s", instant_format(e->at, when, sizeof when), nodes);
 		break;
 	case EVENT_KEEP:
 		if (e->nodes)
-			strbuf_printf(out, "will start by %s, on %s", instant_format(e->at, when, sizeof when),
-				      e->nodes);
+			strbuf_printf(out, "will start by %s, on %s", instant_format(e->at, when, sizeof when), nodes);
 		else
 			strbuf_puts(out, "has no expected start");
 		break;
-	case EVENT_DEALLOCATE:
-		strbuf_puts(out, "lost its planned place");
-		break;
-	case EVENT_GUARANTEE:
-		strbuf_puts(out, "its deadline is guaranteed");
-		break;
 	case EVENT_START:
-		strbuf_printf(out, "ordered to start on %s", e->nodes ? e->nodes : "?");
-		break;
-	case EVENT_STARTED:
-		strbuf_puts(out, "runs");
+		strbuf_printf(out, "ordered to start on %s", nodes);
 		break;
 	case EVENT_START_FAILED:
-		strbuf_printf(out, "could not be started%s%s", text ? ": " : "", text ? text : "");
+		strbuf_printf(out, "could not be started%s%s", because, text);
 		break;
 	case EVENT_PREEMPT:
-		if (p->retried && text)
+		if (p->retried && p->text)
 			strbuf_puts(out, text);
-		else if (p->moves)
-			strbuf_printf(out, "stopped, to continue elsewhere%s%s", text ? ": " : "", text ? text : "");
 		else
-			strbuf_printf(out, "stopped, to run again%s%s", text ? ": " : "", text ? text : "");
+			strbuf_printf(out, "stopped, to %s%s%s", p->moves ? "continue elsewhere" : "run again", because,
+				      text);
 		break;
 	case EVENT_MIGRATE:
-		strbuf_printf(out, e->by ? "continues until %s, when its place is needed" : "continues until %s",
-			      instant_format(e->at, when, sizeof when));
+		strbuf_printf(out, "continues until %s%s", instant_format(e->at, when, sizeof when),
+			      e->by ? ", when its place is needed" : "");
 		break;
 	case EVENT_FINISH:
 		words_finish(p, out);
-		break;
-	case EVENT_EXPIRE:
-		strbuf_puts(out, "its deadline could no longer be met");
 		break;
 	case EVENT_DELETE:
 		if (p->exit_status >= 0) /* it ended at another site, or while it was being stopped */
 			words_finish(p, out);
 		else
-			strbuf_printf(out, "deleted before it ran%s%s", text ? ": " : "", text ? text : "");
-		break;
-	case EVENT_PLACED:
-		strbuf_puts(out, "got its CPUs");
-		break;
-	case EVENT_GONE:
-		strbuf_puts(out, "its CPUs are free");
-		break;
-	case EVENT_RANK:
-		strbuf_puts(out, text ? text : "moved within the queue");
+			strbuf_printf(out, "deleted before it ran%s%s", because, text);
 		break;
 	case EVENT_SAVED:
 		words_saved(&p->saves.last, out);
@@ -204,12 +164,15 @@ void event_words(const struct server *s, const struct store_event *e, const stru
 		strbuf_printf(out, "asked to %s", p->intent == INTENT_RERUN ? "run again" : "be deleted");
 		break;
 	default:
-		strbuf_puts(out, text ? text : "?");
+		if (e->type < SERVER_EVENT_END && plain[e->type])
+			strbuf_puts(out, plain[e->type]);
+		else
+			strbuf_puts(out, p->text ? text : e->type == EVENT_RANK ? "moved within the queue" : "?");
 		break;
 	}
 	if (p->who)
 		strbuf_printf(out, " by %s", p->who);
-	if (e->by && !(e->type == EVENT_PREEMPT && text)) { /* the text already names it */
+	if (e->by && !(e->type == EVENT_PREEMPT && p->text)) { /* the text already names it */
 		uint32_t by;
 		if (entry_find(s, job_key_number(e->by), job_key_index(e->by), &by)) {
 			strbuf_puts(out, " for job ");
