@@ -46,26 +46,15 @@ void grounds_fini(ground_vec *v)
 	vec_free(v);
 }
 
-static struct ground *add(struct finding *f, const char *code, const struct strbuf *text, const char *change)
+static struct ground *say(struct finding *f, const char *code, const char *text, const char *change)
 {
 	struct ground g = {.code = code,
-			   .text = mem_strdup(strbuf_text(text)),
+			   .text = mem_strdup(text),
 			   .change = mem_strdup(change),
 			   .detail = {.why = WHY_NOT, .by = JOB_NONE}};
 
 	vec_push(f->list, g);
 	return &f->list->v[f->list->n - 1];
-}
-
-static struct ground *say(struct finding *f, const char *code, const char *text, const char *change)
-{
-	struct strbuf out = {0};
-	struct ground *g;
-
-	strbuf_puts(&out, text);
-	g = add(f, code, &out, change);
-	strbuf_fini(&out);
-	return g;
 }
 
 /* ---- the gate's reasons ---- */
@@ -81,7 +70,7 @@ static void find_holds(struct finding *f, unsigned block)
 		say(f, "hold_other", "it is held by an operator", "an operator releases it with qrls -h o");
 	if (block & BLOCK_SYSTEM) {
 		strbuf_printf(&text, "it is held by the system%s%s", comment ? ": " : "", comment ? comment : "");
-		add(f, "hold_system", &text,
+		say(f, "hold_system", text.text,
 		    held_by_failures(f->e) ? "release it with qrls once the cause is removed"
 					   : "a manager releases it with qrls -h s");
 	}
@@ -109,7 +98,7 @@ static void find_times(struct finding *f, unsigned block)
 	if (block & BLOCK_TIME) {
 		strbuf_printf(&text, "it must not start before %s (-a)",
 			      instant_format(f->e->spec->at, when, sizeof when));
-		add(f, "time", &text, "change the time with qalter -a");
+		say(f, "time", text.text, "change the time with qalter -a");
 	}
 	strbuf_clear(&text);
 	if (block & BLOCK_RETRY) {
@@ -119,7 +108,7 @@ static void find_times(struct finding *f, unsigned block)
 			strbuf_printf(&change,
 				      "it will be retried at %s; a manager has it tried at once with qrls -h s",
 				      instant_format(f->e->failures->until, when, sizeof when));
-		add(f, "retry", &text, strbuf_text(&change));
+		say(f, "retry", text.text, strbuf_text(&change));
 	}
 	strbuf_fini(&text);
 	strbuf_fini(&change);
@@ -133,23 +122,21 @@ static void find_place(struct finding *f, unsigned block)
 	if (block & BLOCK_QUEUE) {
 		if (queue_is_remote(queue)) {
 			away_explain(f->s, f->id, &text);
-			add(f, "site", &text,
+			say(f, "site", text.text,
 			    "wait for the site, or take it back with qmove while the site does not have it");
 		} else if (queue_is_started(f->s, f->e->spec->queue)) {
 			strbuf_printf(&text, "no destination of its routing queue %s accepts it", queue);
-			add(f, "route", &text, "move it to another queue with qmove");
+			say(f, "route", text.text, "move it to another queue with qmove");
 		} else {
 			strbuf_printf(&text, "its queue %s is stopped", queue);
 			strbuf_printf(&change, "an operator starts the queue with qstart %s", queue);
-			add(f, "queue", &text, change.text);
+			say(f, "queue", text.text, change.text);
 		}
 	}
-	strbuf_clear(&text);
 	if (block & BLOCK_MISFIT) {
 		struct err err;
 		world_misfit(f->s, f->e->spec, &err);
-		strbuf_puts(&text, err.text);
-		add(f, "misfit", &text, "change the request with qalter -l, or add nodes that are large enough");
+		say(f, "misfit", err.text, "change the request with qalter -l, or add nodes that are large enough");
 	}
 	strbuf_fini(&text);
 	strbuf_fini(&change);
@@ -162,70 +149,56 @@ static void name_job(void *context, uint32_t job, struct strbuf *out)
 	entry_id(context, job, out);
 }
 
-static void change_of(const struct finding *f, const struct reason *r, struct strbuf *out)
+/* Returns what would change a reason; "" if nothing is known. */
+static const char *change_of(const struct finding *f, const struct reason *r)
 {
+	static const char *const changes[WHY_COUNT] = {
+		[WHY_SHORT] = "wait until those jobs end",
+		[WHY_SCATTERED] = "wait until those jobs end",
+		[WHY_WHOLE] = "wait until those jobs end",
+		[WHY_RESERVED_FOR] = "wait until that job starts, or shorten the walltime (qalter -l walltime=)",
+		[WHY_NODES] = "bring the nodes back (see 'shunt nodes'; an operator uses 'shunt nodes online')",
+		[WHY_AVOIDED] = "wait until the pause is over; a manager has them tried at once with qrls -h s",
+		[WHY_BOOKED] = "wait until the nodes accept jobs again, or shorten the walltime (qalter -l walltime=)",
+		[WHY_RESERVATION] =
+			"release the reservation (releaseres), admit the job to it, or shorten the walltime",
+		[WHY_HOURS] = "wait until then, or have an administrator change long_checkpoint_hours",
+		[WHY_ORDER] =
+			"wait until they start or end, or move it ahead of them (showq -i shows the order; qorder and qalter -p change it)",
+	};
+
+	if (reason_too_late(f->s->sched, f->id, r))
+		return "give it a later deadline (qalter --deadline) or ask for less; waiting helps only if other jobs end early";
+	if (r->why == WHY_LIMIT)
+		return r->limit.measure != LIMIT_JOBS && r->needed > r->limit.most
+			       ? "the request exceeds the limit itself: lower it with qalter -l, or raise the limit"
+			       : "wait until another job that counts towards the limit ends, or raise the limit";
+	if (r->why == WHY_AMOUNT)
+		return r->holders.n || r->implied ? "wait until jobs that hold it end"
+						  : "wait until less is used outside the cluster";
+	if (r->why == WHY_NEVER)
+		return overlays_could_hold(f->s, f->e->spec->request, f->e->spec->allowed)
+			       ? "wait until nodes of an overlay come (see 'shunt overlay'), or change the request with qalter -l"
+			       : "change the request with qalter -l";
+	return changes[r->why] ? changes[r->why] : "";
+}
+
+static void reason_add(struct finding *f, const struct reason *r)
+{
+	struct strbuf text = {0}, change = {0};
 	char when[32];
 
-	if (reason_too_late(f->s->sched, f->id, r)) {
-		strbuf_puts(
-			out,
-			"give it a later deadline (qalter --deadline) or ask for less; waiting helps only if other jobs end early");
-		return;
-	}
-	switch (r->why) {
-	case WHY_LIMIT:
-		strbuf_puts(
-			out,
-			r->limit.measure != LIMIT_JOBS && r->needed > r->limit.most
-				? "the request exceeds the limit itself: lower it with qalter -l, or raise the limit"
-				: "wait until another job that counts towards the limit ends, or raise the limit");
-		break;
-	case WHY_SHORT:
-	case WHY_SCATTERED:
-	case WHY_WHOLE:
-		strbuf_puts(out, "wait until those jobs end");
-		break;
-	case WHY_AMOUNT:
-		strbuf_puts(out, r->holders.n || r->implied ? "wait until jobs that hold it end"
-							    : "wait until less is used outside the cluster");
-		break;
-	case WHY_RESERVED_FOR:
-		strbuf_puts(out, "wait until that job starts, or shorten the walltime (qalter -l walltime=)");
-		break;
-	case WHY_NODES:
-		strbuf_puts(out, "bring the nodes back (see 'shunt nodes'; an operator uses 'shunt nodes online')");
-		break;
-	case WHY_AVOIDED:
-		strbuf_puts(out, "wait until the pause is over; a manager has them tried at once with qrls -h s");
-		break;
-	case WHY_BOOKED:
-		strbuf_puts(out,
-			    "wait until the nodes accept jobs again, or shorten the walltime (qalter -l walltime=)");
-		break;
-	case WHY_RESERVATION:
-		strbuf_puts(out, "release the reservation (releaseres), admit the job to it, or shorten the walltime");
-		break;
-	case WHY_HOURS:
-		strbuf_puts(out, "wait until then, or have an administrator change long_checkpoint_hours");
-		break;
-	case WHY_NEVER:
-		strbuf_puts(
-			out,
-			overlays_could_hold(f->s, f->e->spec->request, f->e->spec->allowed)
-				? "wait until nodes of an overlay come (see 'shunt overlay'), or change the request with qalter -l"
-				: "change the request with qalter -l");
-		break;
-	case WHY_ORDER:
-		strbuf_puts(
-			out,
-			"wait until they start or end, or move it ahead of them (showq -i shows the order; qorder and qalter -p change it)");
-		break;
-	default:
-		break;
-	}
-	if (r->why == WHY_SHORT && r->when != TIME_NEVER && r->when > f->s->clock->now)
-		strbuf_printf(out, ", in %s at the latest",
+	reason_text(f->s->sched, f->id, r, name_job, f->s, &text);
+	if (reason_of_nodes(r->why))
+		world_tie(f->s, f->e->spec, &text);
+	strbuf_puts(&change, change_of(f, r));
+	if (r->why == WHY_SHORT && r->when != TIME_NEVER && r->when > f->s->clock->now &&
+	    !reason_too_late(f->s->sched, f->id, r))
+		strbuf_printf(&change, ", in %s at the latest",
 			      duration_human(r->when - f->s->clock->now, when, sizeof when));
+	say(f, why_name(r->why), text.text, strbuf_text(&change))->detail = *r;
+	strbuf_fini(&text);
+	strbuf_fini(&change);
 }
 
 /* Collects the jobs that starting the job's stopped queue would also release. */
@@ -253,25 +226,15 @@ static void find_scheduled(struct finding *f, unsigned block, bool released)
 				   released,
 				   f->e->spec->allowed != NODES_ALL,
 				   &s->outlook->scratch};
-	struct strbuf text = {0}, change = {0};
 	reason_vec reasons = {0};
 
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
 		there[i] = !node_gone(&s->hosts->nodes.v[i].life);
 	along_collect(f, block, &along);
 	sched_blockers(s->sched, &ask, &reasons);
-	for (size_t i = 0; i < reasons.n; i++) {
-		strbuf_clear(&text);
-		strbuf_clear(&change);
-		reason_text(s->sched, f->id, &reasons.v[i], name_job, s, &text);
-		if (reason_of_nodes(reasons.v[i].why))
-			world_tie(s, f->e->spec, &text);
-		change_of(f, &reasons.v[i], &change);
-		add(f, why_name(reasons.v[i].why), &text, strbuf_text(&change))->detail = reasons.v[i];
-	}
+	for (size_t i = 0; i < reasons.n; i++)
+		reason_add(f, &reasons.v[i]);
 	vec_free(&reasons); /* the list owns their contents now */
-	strbuf_fini(&text);
-	strbuf_fini(&change);
 	vec_free(&along);
 	free(there);
 }
