@@ -297,30 +297,26 @@ static int partition_parse(struct reqtext *r, const char *text, struct arena *ar
 	return 0;
 }
 
-static int qos_parse(struct reqtext *r, const char *text, struct arena *arena, struct err *err)
+/* Parses the name of a QoS or of a reservation. */
+static int name_parse(const char *what, const char *text, struct arena *arena, const char **ret, struct err *err)
 {
 	if (!*text || strlen(text) > QOS_NAME_MAX || text[strspn(text, QOS_LETTERS)])
-		return err_set(err, -EINVAL, "it must be the name of a QoS: up to %d letters, digits, '_', '.' and '-'",
-			       QOS_NAME_MAX);
-	r->qos = arena_strndup(arena, text, strlen(text));
+		return err_set(err, -EINVAL, "it must be the name of a %s: up to %d letters, digits, '_', '.' and '-'",
+			       what, QOS_NAME_MAX);
+	*ret = arena_strndup(arena, text, strlen(text));
 	return 0;
 }
 
 static int advres_parse(struct reqtext *r, const char *text, struct arena *arena, struct err *err)
 {
-	if (!*text && r->reservation) { /* qalter of a job that is bound to a reservation */
-		r->reservation = NULL;
-		return 0;
-	}
-	if (!*text || strlen(text) > QOS_NAME_MAX || text[strspn(text, QOS_LETTERS)])
-		return err_set(err, -EINVAL,
-			       "it must be the name of a reservation: up to %d letters, digits, '_', '.' and '-'",
-			       QOS_NAME_MAX);
-	r->reservation = arena_strndup(arena, text, strlen(text));
+	if (*text || !r->reservation)
+		return name_parse("reservation", text, arena, &r->reservation, err);
+	r->reservation = NULL; /* qalter of a job that is bound to a reservation */
 	return 0;
 }
 
-static int walltime_parse(struct reqtext *r, const char *text, struct err *err)
+/* Parses how long a job runs. */
+static int time_parse(const char *text, int64_t *ret, struct err *err)
 {
 	int64_t seconds = 0;
 	int rc = duration_parse(text, &seconds, err);
@@ -328,19 +324,7 @@ static int walltime_parse(struct reqtext *r, const char *text, struct err *err)
 	if (rc == 0 && seconds == 0)
 		rc = err_set(err, -EINVAL, "a job needs at least one second");
 	if (rc == 0)
-		r->walltime = seconds;
-	return rc;
-}
-
-static int estimate_parse(struct reqtext *r, const char *text, struct err *err)
-{
-	int64_t seconds = 0;
-	int rc = duration_parse(text, &seconds, err);
-
-	if (rc == 0 && seconds == 0)
-		rc = err_set(err, -EINVAL, "a job needs at least one second");
-	if (rc == 0)
-		r->estimate = seconds;
+		*ret = seconds;
 	return rc;
 }
 
@@ -406,7 +390,7 @@ static int part_parse(struct reqtext *r, const char *key, char *value, struct ar
 	if (same(key, "ncpus") || same(key, "procs"))
 		return single_chunk(r, key, value, arena, err);
 	if (same(key, "walltime"))
-		return walltime_parse(r, value, err);
+		return time_parse(value, &r->walltime, err);
 	if (kib_dim(key) >= 0)
 		return kib_parse(key, value, &r->job, err);
 	if (same(key, "gpus") || same(key, "ngpus"))
@@ -418,11 +402,11 @@ static int part_parse(struct reqtext *r, const char *key, char *value, struct ar
 	if (same(key, "partition"))
 		return partition_parse(r, value, arena, err);
 	if (same(key, "qos"))
-		return qos_parse(r, value, arena, err);
+		return name_parse("QoS", value, arena, &r->qos, err);
 	if (same(key, "advres") || same(key, "reservation"))
 		return advres_parse(r, value, arena, err);
 	if (same(key, "estimate"))
-		return estimate_parse(r, value, err);
+		return time_parse(value, &r->estimate, err);
 	if (same(key, "deadline"))
 		return term_parse(value, arena, &r->deadline, err);
 	if (same(key, "budget"))

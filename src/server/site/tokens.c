@@ -337,11 +337,12 @@ bool token_sealed(struct server *s, const char *id, const char *text, const char
 	return true;
 }
 
-static void job_secret(const struct server *s, const char *tag, char ret[64])
+/* Computes the secret of a job's token or of a pass, which are not stored. */
+static void derived_secret(const struct server *s, const char *what, const char *id, char ret[64])
 {
 	char text[96];
 
-	snprintf(text, sizeof text, "job %s", tag);
+	snprintf(text, sizeof text, "%s %.63s", what, id);
 	secret_mac(s->realm->authority.secret, text, ret);
 }
 
@@ -360,7 +361,7 @@ static bool job_right(struct server *s, const struct token *shown, struct asker 
 	char secret[64], hash[FINGERPRINT_SIZE];
 	uint32_t id;
 
-	job_secret(s, tag, secret);
+	derived_secret(s, "job", tag, secret);
 	secret_hash(secret, hash);
 	if (!shown_right(s, shown, hash) || !job_runs(s, tag, &id))
 		return false;
@@ -383,14 +384,6 @@ static void pass_id(int64_t until, uid_t uid, const char *user, char ret[64])
 		 (unsigned long long)hash_bytes(user, strlen(user)));
 }
 
-static void pass_secret(const struct server *s, const char *id, char ret[64])
-{
-	char text[96];
-
-	snprintf(text, sizeof text, "pass %.63s", id);
-	secret_mac(s->realm->authority.secret, text, ret);
-}
-
 static bool pass_read(const struct server *s, const char *id, int64_t *ret_until, uid_t *ret_uid)
 {
 	long long until;
@@ -411,7 +404,7 @@ static bool pass_genuine(const struct server *s, const struct token *shown, int6
 
 	if (!pass_read(s, shown->id, ret_until, ret_uid))
 		return false;
-	pass_secret(s, shown->id, secret);
+	derived_secret(s, "pass", shown->id, secret);
 	secret_hash(secret, hash);
 	return shown_right(s, shown, hash);
 }
@@ -443,7 +436,7 @@ bool token_pass(struct server *s, uid_t uid, char ret[TOKEN_SIZE])
 	if (!a || !s->realm->authority.secret)
 		return false;
 	pass_id(s->clock->now + PASS_LIFE, uid, a->name, shown.id);
-	pass_secret(s, shown.id, shown.secret);
+	derived_secret(s, "pass", shown.id, shown.secret);
 	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->realm->authority.fingerprint);
 	token_write(&shown, ret);
 	return true;
@@ -566,7 +559,7 @@ void token_of_job(const struct server *s, const char *tag, char ret[TOKEN_SIZE])
 	struct token shown = {0};
 
 	snprintf(shown.id, sizeof shown.id, "a%.62s", tag);
-	job_secret(s, tag, shown.secret);
+	derived_secret(s, "job", tag, shown.secret);
 	snprintf(shown.fingerprint, sizeof shown.fingerprint, "%.*s", SHOWN_DIGITS, s->realm->authority.fingerprint);
 	token_write(&shown, ret);
 }

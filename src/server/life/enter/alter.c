@@ -39,31 +39,28 @@ void entry_alter(struct server *s, uint32_t id, const struct payload *p)
 		block_begin(s, id);
 }
 
-void array_alter(struct server *s, struct array *a, struct spec *spec, uint64_t as)
+/* Stores a change of an array as a whole. */
+static void array_record(struct server *s, const struct array *a, const struct payload *p)
 {
-	struct payload p = {.spec = spec, .as = as};
 	struct store_event e = {
 		.seq = s->jobs->next_seq++, .job = job_key(a->number, -1), .time = s->clock->now, .type = EVENT_ALTER};
 	struct strbuf data = {0};
 
-	array_apply(a, spec);
-	payload_write(s, EVENT_ALTER, &p, &data);
+	payload_write(s, EVENT_ALTER, p, &data);
 	e.data = data.text;
 	store_put_event(s->store, &e);
 	strbuf_fini(&data);
 }
 
+void array_alter(struct server *s, struct array *a, struct spec *spec, uint64_t as)
+{
+	array_apply(a, spec);
+	array_record(s, a, &(struct payload){.spec = spec, .as = as});
+}
+
 void array_throttle(struct server *s, struct array *a, uint32_t limit, const char *who)
 {
-	struct payload p = {.throttled = true, .limit = limit, .who = who};
-	struct store_event e = {
-		.seq = s->jobs->next_seq++, .job = job_key(a->number, -1), .time = s->clock->now, .type = EVENT_ALTER};
-	struct strbuf data = {0};
-
 	array_limit(a, limit);
-	payload_write(s, EVENT_ALTER, &p, &data);
-	e.data = data.text;
-	store_put_event(s->store, &e);
-	strbuf_fini(&data);
+	array_record(s, a, &(struct payload){.throttled = true, .limit = limit, .who = who});
 	block_array(s, a);
 }
