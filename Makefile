@@ -7,8 +7,10 @@
 
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+MUTANTS ?= 40
+SEED ?= 1
 
-.PHONY: build up down test test-vm test-displace bench fuzz format screenshots install uninstall dist deb clean help
+.PHONY: build up down test test-vm test-displace mutate bench fuzz format screenshots install uninstall dist deb clean help
 
 build: packages-run moved-build build/build.ninja
 	@ninja -C build
@@ -51,6 +53,10 @@ test-vm: build
 test-displace: packages-test moved-build-test build-test/build.ninja
 	@ninja -C build-test
 	@SHUNT_DISPLACEMENTS=1000 tests/scenario/checkpoint build-test/src/cmd/shunt build-test/src/server/shuntd thousand
+
+# Outside CI: about two minutes for each mutant.
+mutate: packages-test
+	@tools/mutate --mutants $(MUTANTS) --seed $(SEED)
 
 bench: build
 	@if [ -x bench/run ]; then bench/run build; else meson test -C build --benchmark --verbose; fi
@@ -97,6 +103,7 @@ help:
 	@echo "make bench   measures speed"
 	@echo "make test-vm boots a machine with full control groups and systemd, and tests jobs and units in it"
 	@echo "make test-displace  stops and restarts counting programs 1,000 times"
+	@echo "make mutate  changes single lines, and shows which changes no test notices (MUTANTS=40 SEED=1)"
 	@echo "make fuzz    feeds the parsers with noise for FUZZ_SECONDS=60 each"
 	@echo "make screenshots  takes pictures of the page into docs/images"
 	@echo "make format  lays out the sources by .clang-format"
