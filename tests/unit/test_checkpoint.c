@@ -2,6 +2,7 @@
  * test_checkpoint.c - jobs that save their work and continue from it: real processes, a real
  * nursery.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -10,11 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "run/criu.h"
 #include "support/nest.h"
+#include "support/skip.h"
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, nest_setup, nest_teardown)
 
@@ -623,6 +627,69 @@ static void test_environment(void **state)
 	assert_string_equal(nest_read(n, o.out), "<><>\n");
 }
 
+/* Stands for the program criu: it saves nothing, and restores by writing to the descriptors that it
+ * is given. */
+static const char stand_in[] = "#!/bin/sh\n"
+			       "[ $1 = dump ] && exit 0\n"
+			       "while [ $# -gt 0 ]; do\n"
+			       "  [ $1 = -D ] && dir=$2\n"
+			       "  [ $1 = --pidfile ] && echo $$ >$2\n"
+			       "  [ $1 = --inherit-fd ] && { n=${2#fd[}; echo \"${2#*:}\" >>/dev/fd/${n%%]*}; }\n"
+			       "  shift\n"
+			       "done\n";
+
+/* A restored job writes to the output of its new attempt; what it wrote to its other files since it
+ * was saved is cut off, but for what it appends to. */
+static void test_criu_files(void **state)
+{
+	static const char *const names[] = {"out", "err", "file", "log", "out2", "err2"};
+	struct nest *n = *state;
+	char why[CRIU_WHY] = "", *path = arena_printf(n->a, "%s", getenv("PATH"));
+	struct stat st[2];
+	int fds[6], status;
+
+	if (geteuid() != 0)
+		skip_because("CRIU needs root");
+	nest_write(n, arena_printf(n->a, "%s/criu", n->dir), stand_in, sizeof stand_in - 1, 0755);
+	setenv("PATH", arena_printf(n->a, "%s:%s", n->dir, path), 1);
+	pid_t job = -1;
+	for (int i = 0; i < 6; i++) {
+		int append = i >= 3 ? O_APPEND : 0;
+		if (i == 4) {
+			job = fork(); /* it has the first four open */
+			if (job == 0)
+				pause();
+		}
+		fds[i] = open(nest_path(n, names[i]), O_CREAT | O_WRONLY | O_CLOEXEC | append, 0666);
+		assert_true(fds[i] >= 0);
+		if (i < 4)
+			assert_int_equal(write(fds[i], "saved\n", 6), 6);
+		if (i < 2)
+			assert_int_equal(fstat(fds[i], &st[i]), 0);
+	}
+	assert_int_equal(criu_dump(job, n->dir, st, why), 0);
+	kill(job, SIGKILL);
+	assert_int_equal(waitpid(job, &status, 0), job);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(write(fds[i], "later\n", 6), 6);
+	job = fork();
+	if (job == 0)
+		criu_restore(n->dir, &(struct identity){.uid = n->uid}, fds + 4);
+	assert_int_equal(waitpid(job, &status, 0), job);
+	assert_int_equal(status, 0);
+	assert_int_equal(criu_restored(n->dir, why), job);
+	assert_int_equal(criu_restored(n->dir, why), -ECANCELED); /* the number is used once */
+	for (int i = 0; i < 6; i++)
+		close(fds[i]);
+	setenv("PATH", path, 1);
+	/* CRIU names files without their first slash */
+	assert_string_equal(nest_read(n, nest_path(n, "out2")), arena_printf(n->a, "%s\n", nest_path(n, "out") + 1));
+	assert_string_equal(nest_read(n, nest_path(n, "err2")), arena_printf(n->a, "%s\n", nest_path(n, "err") + 1));
+	assert_string_equal(nest_read(n, nest_path(n, "out")), "saved\nlater\n");
+	assert_string_equal(nest_read(n, nest_path(n, "file")), "saved\n");
+	assert_string_equal(nest_read(n, nest_path(n, "log")), "saved\nlater\n");
+}
+
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
@@ -630,6 +697,7 @@ static int tests(void)
 		TEST(test_end_unasked), TEST(test_walltime),   TEST(test_exit),	       TEST(test_script),
 		TEST(test_restarter),	TEST(test_hostile),    TEST(test_unreadable),  TEST(test_environment),
 		TEST(test_early_final), TEST(test_early_race), TEST(test_early_other), TEST(test_suspended),
+		TEST(test_criu_files),
 	};
 
 	return cmocka_run_group_tests_name("checkpoint", all, NULL, NULL);

@@ -254,10 +254,12 @@ static void places_left(const char *policy)
 	world_fini(&w);
 }
 
-/* Nor do others, where all reserve, take those of jobs whose reservation has begun. */
-static void places_inside(const char *policy)
+/* Nor do others, where all reserve, take those of jobs whose reservation has begun; those jobs take
+ * at most `most` places for later. */
+static void places_inside(const char *policy, int most)
 {
-	uint32_t inside[3];
+	uint32_t inside[5];
+	int places = 0;
 
 	open_world(policy, TIME_NEVER);
 	w.c->settings.reserve_depth = 2;
@@ -268,8 +270,8 @@ static void places_inside(const char *policy)
 	for (int i = 0; i < 3; i++)
 		world_common(&w, 0, "nodes=2:ppn=8", 150);
 	world_cycle(&w, 0);
-	for (int i = 0; i < 3; i++) {
-		inside[i] = world_common(&w, 1, "nodes=1:ppn=8", 30);
+	for (int i = 0; i < 5; i++) {
+		inside[i] = world_common(&w, 1, "nodes=1:ppn=8", 15);
 		give(inside[i], course);
 	}
 	world_cycle(&w, 1);
@@ -277,8 +279,11 @@ static void places_inside(const char *policy)
 	is(runs, STATE_RUNNING);
 	is(inside[0], STATE_RUNNING);
 	is(inside[1], STATE_CANDIDATE);
-	sched_finish(w.s, inside[0], 130, NULL);
-	world_cycle(&w, 130);
+	for (int i = 1; i < 5; i++)
+		places += plan_holds(w.p, inside[i]);
+	assert_int_equal(places, most);
+	sched_finish(w.s, inside[0], 115, NULL);
+	world_cycle(&w, 115);
 	is(inside[1], STATE_RUNNING);
 	plan_check(w.p);
 	world_fini(&w);
@@ -291,10 +296,10 @@ static void test_places(void **state)
 	places_left("conservative");
 	places_left("artaras");
 	places_left("shunt");
-	places_inside("easy");
-	places_inside("conservative");
-	places_inside("artaras");
-	places_inside("shunt");
+	places_inside("easy", 0);
+	places_inside("conservative", 2);
+	places_inside("artaras", 2);
+	places_inside("shunt", 1);
 }
 
 /* Who waits for a reservation does not starve, until it is bound no more. */

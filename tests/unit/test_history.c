@@ -366,6 +366,7 @@ static void damaged_block_is_kept(void **state)
 	struct world *w = *state;
 	struct store *s = open_store(w->url);
 	struct history_row row = row_of(1);
+	struct strbuf hex = {0};
 
 	pile_up(s);
 	row.text = "broken \xff text";
@@ -373,10 +374,14 @@ static void damaged_block_is_kept(void **state)
 	store_set_lost(s, row.key, row.attempt, -1);
 	for (size_t n = 0; n <= s->pile.block.n; n++)
 		block_try(s->pile.block.text, n);
+	for (size_t i = 0; i + 1 < s->pile.block.n; i++)
+		strbuf_printf(&hex, "%02x", (unsigned char)s->pile.block.text[i]);
 	commit(s);
 	run_sql(w, "UPDATE pile SET \"rows\" = substr(\"rows\", 1, length(\"rows\") - 1)");
 	file_all(s);
 	expect_sql(w, "SELECT reason FROM damaged", "it can't be read to its end");
+	expect_sql(w, "SELECT record FROM damaged", strbuf_text(&hex));
+	strbuf_fini(&hex);
 	expect_sql(w, "SELECT text || lost_ms FROM history", "broken \xef\xbf\xbd text0");
 	store_close(s);
 }

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -22,6 +23,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
+#include "base/strbuf.h"
 #include "server/book/outbox.h"
 #include "support/stores.h"
 
@@ -31,8 +33,25 @@
 static const struct outbox_host nobody;
 static char dir[] = "/tmp/test_outbox.XXXXXX", path[256], text[1 << 16];
 
+static struct strbuf synced; /* names of the files that were synced, in order, each with a space */
+
+int __real_fdatasync(int fd);
+int __wrap_fdatasync(int fd)
+{
+	char link[64], name[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	n = readlink(link, name, sizeof name - 1);
+	name[n > 0 ? n : 0] = '\0';
+	if (strrchr(name, '/'))
+		strbuf_printf(&synced, "%s ", strrchr(name, '/') + 1);
+	return __real_fdatasync(fd);
+}
+
 static int setup(void **state)
 {
+	strbuf_clear(&synced);
 	setenv("TZ", "UTC", 1);
 	tzset();
 	strcpy(dir + strlen(dir) - 6, "XXXXXX");
@@ -51,6 +70,7 @@ static int teardown(void **state)
 		globfree(&g);
 	}
 	rmdir(dir);
+	strbuf_fini(&synced);
 	return world_teardown(state);
 }
 
@@ -142,7 +162,9 @@ static void lines_reach_their_day(void **state)
 	assert_string_equal(content("20261116"), "three\n");
 	assert_string_equal(content("20261117"), "later\n");
 	expect_sql(w, "SELECT count(*) FROM outbox", "3");
+	assert_string_equal(strbuf_text(&synced), "20261115 20261116 "); /* each before the next is begun */
 	assert_true(outbox_settle(o));
+	assert_string_equal(strbuf_text(&synced), "20261115 20261116 20261117 "); /* before its rows are dropped */
 	commit(s);
 	assert_false(outbox_settle(o));
 	expect_sql(w, "SELECT count(*) FROM outbox", "0");
