@@ -30,7 +30,7 @@ static const char list_script[] = SHELL OWN "out=$(run qstat -f $ids)\ncode=$?\n
 static const char clear_script[] = SHELL
 	"for try in 1 2 3 4 5; do\n" OWN
 	"ids=$(run qstat -f $ids | awk -v name=\"$name-\" '/^Job Id:/ { id = $3; ours = 0 } $1 == \"Job_Name\" { ours = index($3, name) == 1 }\n"
-	"$1 == \"job_state\" && ours && index(\"QHWTRSB\", $3) { print id }')\n"
+	"$1 == \"job_state\" && ours && index(\"QHWTRSBU\", $3) { print id }')\n"
 	"[ -n \"$ids\" ] || exit 0\n"
 	"[ $try = 1 ] || sleep 1\n"
 	"run qdel $ids\n"
@@ -309,10 +309,11 @@ static bool next(const char *name, const char *text, size_t n, size_t *at, struc
 	while (job_next(name, text, n, at, NULL, NULL, &j)) {
 		if (j.number == 0 || !j.state)
 			continue;
+		/* One that exits (E) may still have processes; an unknown letter is not an end. */
 		*ret = (struct batch_line){.number = j.number,
-					   .state = strchr("QHWT", j.state)   ? REQUEST_PENDING
-						    : strchr("RSBU", j.state) ? REQUEST_RUNNING
-									      : REQUEST_ENDED};
+					   .state = strchr("QHWT", j.state)  ? REQUEST_PENDING
+						    : strchr("CFX", j.state) ? REQUEST_ENDED
+									     : REQUEST_RUNNING};
 		memcpy(ret->job, j.id, sizeof ret->job);
 		if (ret->state == REQUEST_ENDED && j.exited) {
 			ret->fate = j.status >= 0 && j.status < 256 ? FATE_ENDED : FATE_TAKEN;

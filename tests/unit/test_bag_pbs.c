@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -57,6 +58,26 @@ static void lines(void **state)
 		assert_int_equal(l.state, wanted[n].state);
 	}
 	assert_int_equal(n, 3);
+}
+
+/* Every letter of qstat(1B); only what is known to have ended counts as ended. */
+static void states(void **state)
+{
+	(void)state;
+	static const char *const of[] = {
+		[REQUEST_PENDING] = "QHWT", [REQUEST_RUNNING] = "RSBUEMZ", [REQUEST_ENDED] = "CFX"};
+
+	for (size_t s = 0; s < sizeof of / sizeof *of; s++)
+		for (const char *letter = of[s]; *letter; letter++) {
+			struct batch_line l;
+			char text[80];
+			size_t at = 0;
+			snprintf(text, sizeof text, "Job Id: 8.pine\n    Job_Name = sb12-3\n    job_state = %c\n",
+				 *letter);
+			assert_true(dialect_pbs.next("sb12", text, strlen(text), &at, &l));
+			if (l.state != s)
+				fail_msg("%c is %d, not %zu", *letter, l.state, s);
+		}
 }
 
 /* OpenPBS: what `pbsnodes -a` and `qstat -f -t` print, shortened. */
@@ -248,10 +269,10 @@ static void own_places(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(lines),	   cmocka_unit_test(openpbs_lines),
-					   cmocka_unit_test(openpbs_plan), cmocka_unit_test(plan),
-					   cmocka_unit_test(fillers),	   cmocka_unit_test(own_plan),
-					   cmocka_unit_test(own_places)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(lines),	    cmocka_unit_test(states),
+					   cmocka_unit_test(openpbs_lines), cmocka_unit_test(openpbs_plan),
+					   cmocka_unit_test(plan),	    cmocka_unit_test(fillers),
+					   cmocka_unit_test(own_plan),	    cmocka_unit_test(own_places)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
