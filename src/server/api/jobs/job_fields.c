@@ -712,8 +712,7 @@ static void f_restart(const struct subject *x, struct value *v)
 }
 
 static const struct field reason_fields[] = {
-	{"code", .is = REQUIRED | IS_TEXT,
-	 .words = "misfit|held|depend|time|retry|route|stopped|bound|limit|said|cpus|machines|nodes|turn"},
+	{"code", .is = REQUIRED | IS_TEXT, .words = REASON_CODES},
 	{"text", .is = REQUIRED | IS_TEXT, "a sentence"},
 	{"needed", .is = IS_INT, "CPUs, of `cpus`"},
 	{"free", .is = IS_INT, "the same"},

@@ -28,6 +28,7 @@ struct subject {
 	const json_t *body; /* may be NULL */
 };
 
+#define REASON_CODES "misfit|held|depend|time|retry|route|stopped|bound|limit|said|cpus|machines|nodes|turn"
 /* Explain why a job waits (job_reason.c). The sentence is borrowed, or in `out`; as JSON it comes
  * with a code and its values. */
 const char *job_reason_text(const struct subject *x, struct strbuf *out);
