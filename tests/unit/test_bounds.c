@@ -14,6 +14,7 @@
 #include "base/names.h"
 #include "base/strbuf.h"
 #include "core/cluster.h"
+#include "core/spec.h"
 #include "rules/gate.h"
 #include "server/api/frame/audience.h"
 #include "server/job/jobs.h"
@@ -53,6 +54,27 @@ static unsigned submit_after(struct site *f, const char *depend)
 	number = submit(f, more.text);
 	strbuf_fini(&more);
 	return number;
+}
+
+/* Equal scripts of a user are stored once: those that are kept in memory for comparison, and those
+ * that are too large for it; others are not taken for equal. */
+static void equal_scripts_are_kept_once(void **state)
+{
+	static const int sizes[] = {10, 10, 40000, 40000, 10};
+	struct site *f = *state;
+	const struct entry *e;
+
+	for (int i = 0; i < 5; i++) {
+		struct strbuf body = {0};
+		strbuf_printf(&body, "{\"hold\":\"u\",\"script\":\"echo %0*d\"}", sizes[i], i == 4);
+		assert_int_equal(site_ask(f, USER, "POST", "/v1/jobs", body.text), 201);
+		strbuf_fini(&body);
+	}
+	e = f->s->jobs->entries.v + f->s->jobs->entries.n - 5;
+	assert_int_equal(e[0].spec->script, e[1].spec->script);
+	assert_int_equal(e[2].spec->script, e[3].spec->script);
+	assert_int_not_equal(e[0].spec->script, e[2].spec->script);
+	assert_int_not_equal(e[0].spec->script, e[4].spec->script);
 }
 
 static int alter(struct site *f, const char *job, const char *body)
@@ -424,6 +446,7 @@ static void large_texts_do_not_hold_the_loop(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(equal_scripts_are_kept_once, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(before_is_for_submissions, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(a_layered_workflow_is_altered, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(long_circles_are_refused, setup, site_teardown),
