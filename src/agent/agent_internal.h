@@ -61,6 +61,7 @@ struct agent {
 	struct errands *errands;
 	struct local *local; /* the engine behind the errands */
 	uv_prepare_t turn;
+	name_list scripts;   /* names of the files of scripts here */
 	name_list cleaned;   /* lost attempts of which nothing runs any more */
 	name_list unclaimed; /* attempts to forget as soon as they have ended */
 

@@ -60,28 +60,32 @@ static void news_tell(struct agent *a, const struct news *n)
 
 /* ---- the script ---- */
 
-static void script_path(const struct agent *a, const char *tag, char *ret, size_t size)
-{
-	snprintf(ret, size, "%s/scripts/%s.SC", a->home.state, tag);
-}
-
+/* A script's file is TAG.NAME, where the server chose the name for the user to recognise. */
 static void script_drop(struct agent *a, const char *tag)
 {
-	char path[PATH_MAX + 128];
+	char path[PATH_MAX + 512];
+	size_t n = strlen(tag);
 
-	script_path(a, tag, path, sizeof path);
-	unlink(path);
+	for (size_t i = 0; i < a->scripts.n; i++) {
+		if (strncmp(a->scripts.v[i], tag, n) != 0 || a->scripts.v[i][n] != '.')
+			continue;
+		snprintf(path, sizeof path, "%s/scripts/%s", a->home.state, a->scripts.v[i]);
+		unlink(path);
+		free(a->scripts.v[i]);
+		vec_remove(&a->scripts, i);
+		return;
+	}
 }
 
 /* Writes the script as root; the shepherd gives it to the user (run/room.c). */
-static int script_write(struct agent *a, const char *tag, const char *text, size_t n, struct err *err)
+static int script_write(struct agent *a, const struct order *o, const char *text, size_t n, struct err *err)
 {
-	char path[PATH_MAX + 128];
-	int rc;
-
-	script_path(a, tag, path, sizeof path);
-	rc = file_replace(path, 0500, text, n, 0);
-	return rc < 0 ? err_set(err, rc, "the script's file %s can't be written: %s", path, strerror(-rc)) : 0;
+	script_drop(a, o->tag);
+	int rc = file_replace(o->script, 0500, text, n, 0);
+	if (rc < 0)
+		return err_set(err, rc, "the script's file %s can't be written: %s", o->script, strerror(-rc));
+	vec_push(&a->scripts, mem_strdup(strrchr(o->script, '/') + 1));
+	return 0;
 }
 
 static void forget(struct agent *a, const char *tag)
@@ -186,7 +190,6 @@ static enum live_state look(struct agent *a, const char *tag)
 static int order_take(struct agent *a, const char *script, size_t n, struct arena *arena, struct order *o,
 		      struct err *err)
 {
-	char path[PATH_MAX + 128];
 	int rc;
 
 	if (look(a, o->tag) != LIVE_NONE || errands_busy(a->errands, o->tag))
@@ -196,9 +199,12 @@ static int order_take(struct agent *a, const char *script, size_t n, struct aren
 		return rc;
 	if (!order_print_matches(o, script, n))
 		return err_set(err, -EBADMSG, "its script did not arrive as it was sent (%zu bytes)", n);
-	script_path(a, o->tag, path, sizeof path);
-	o->script = arena_printf(arena, "%s", path);
-	return script_write(a, o->tag, script, n, err);
+	const char *name = strrchr(o->script, '/');
+	name = name ? name + 1 : "";
+	size_t tag = strlen(o->tag);
+	bool ours = strncmp(name, o->tag, tag) == 0 && name[tag] == '.';
+	o->script = arena_printf(arena, "%s/scripts/%s.%s", a->home.state, o->tag, ours ? name + tag + 1 : "SC");
+	return script_write(a, o, script, n, err);
 }
 
 static void on_order(struct agent *a, const json_t *head, const char *script, size_t n)
@@ -349,8 +355,8 @@ static void attach_all(struct agent *a)
 	name_list_free(&tags);
 }
 
-/* Removes scripts of attempts that have no live file any more, because the machine or this process
- * went down in between. */
+/* Notes the scripts that an earlier agent wrote, and removes those of attempts that have no live
+ * file any more, because the machine or this process went down in between. */
 static void scripts_sweep(struct agent *a, const char *live)
 {
 	char path[PATH_MAX + 512];
@@ -360,12 +366,15 @@ static void scripts_sweep(struct agent *a, const char *live)
 	snprintf(path, sizeof path, "%s/scripts", a->home.state);
 	d = opendir(path);
 	while (d && (e = readdir(d))) {
-		const char *suffix = strrchr(e->d_name, '.');
-		if (!suffix || strcmp(suffix, ".SC") != 0)
+		const char *suffix = strchr(e->d_name, '.'); /* a tag has one '.' */
+		suffix = suffix ? strchr(suffix + 1, '.') : NULL;
+		if (!suffix || *e->d_name == '.')
 			continue;
 		snprintf(path, sizeof path, "%s/%.*s", live, (int)(suffix - e->d_name), e->d_name);
 		if (access(path, F_OK) < 0 && errno == ENOENT)
 			unlinkat(dirfd(d), e->d_name, 0);
+		else
+			vec_push(&a->scripts, mem_strdup(e->d_name));
 	}
 	if (d)
 		closedir(d);
@@ -403,8 +412,8 @@ int orders_start(struct agent *a, struct err *err)
 	if (rc < 0)
 		return rc;
 	a->local = errands_local(a->errands);
-	attach_all(a);
 	scripts_sweep(a, live);
+	attach_all(a);
 	uv_prepare_init(a->loop, &a->turn);
 	a->turn.data = a;
 	uv_prepare_start(&a->turn, on_turn);
@@ -426,6 +435,7 @@ void orders_stop(struct agent *a)
 	uv_prepare_stop(&a->turn);
 	if (a->errands)
 		errands_stop(a->errands);
+	name_list_free(&a->scripts);
 	name_list_free(&a->cleaned);
 	name_list_free(&a->unclaimed);
 }

@@ -186,6 +186,8 @@ static void order_send(struct world *w, const char *tag, const char *user, const
 			      true, "nplaced", 1, "umask", 0022);
 	char path[160];
 
+	snprintf(path, sizeof path, "@STATE@/scripts/%s.job.sh", tag);
+	json_object_set_new(o, "script", json_string(path));
 	json_object_set_new(o, "shell", json_string("/bin/sh")); /* nobody has none */
 	json_object_set_new(o, "shell_given", json_true());
 	snprintf(path, sizeof path, "%s/%s.out", w->work, tag);
@@ -476,7 +478,7 @@ static void test_order(void **state)
 	TURN_UNTIL(&w->loop, frame_with(w, "ended", "\"7.1\""));
 	assert_non_null(frame_with(w, "started", "\"7.1\""));
 	assert_holds(frame_with(w, "ended", "\"7.1\""), "\"status\":3");
-	assert_true(there(w, "live/7.1") && there(w, "scripts/7.1.SC"));
+	assert_true(there(w, "live/7.1") && there(w, "scripts/7.1.job.sh"));
 	char path[160], line[160] = "", want[160];
 	snprintf(path, sizeof path, "%s/7.1.out", w->work);
 	FILE *f = fopen(path, "r");
@@ -488,9 +490,9 @@ static void test_order(void **state)
 
 	order_send(w, "7.1", w->user, "true\n");
 	TURN_UNTIL(&w->loop, frame_with(w, "refused", "\"7.1\""));
-	assert_true(there(w, "scripts/7.1.SC"));
+	assert_true(there(w, "scripts/7.1.job.sh"));
 	tag_send(w, "forget", "7.1", 0);
-	TURN_UNTIL(&w->loop, !there(w, "live/7.1") && !there(w, "scripts/7.1.SC"));
+	TURN_UNTIL(&w->loop, !there(w, "live/7.1") && !there(w, "scripts/7.1.job.sh"));
 	for (int older = 0; older < 2; older++) {
 		char tag[16], quoted[24];
 		snprintf(tag, sizeof tag, "6.%d", older + 1);
@@ -505,7 +507,7 @@ static void test_order(void **state)
 	order_send(w, "8.1", "no-such-user-here", "true\n");
 	TURN_UNTIL(&w->loop, frame_with(w, "refused", "\"8.1\""));
 	assert_holds(frame_with(w, "refused", "\"8.1\""), "not known on this host");
-	assert_false(there(w, "scripts/8.1.SC"));
+	assert_false(there(w, "scripts/8.1.job.sh"));
 }
 
 /* Plays what a server of protocol 1 sent; only names and directories are this test's. */
@@ -561,7 +563,7 @@ static void test_signal_and_clean(void **state)
 	tag_send(w, "clean", "7.1", 0);
 	TURN_UNTIL(&w->loop, !there(w, "live/7.1") && !there(w, "live/8.1"));
 	assert_null(frame_with(w, "ended", "\"8.1\""));
-	TURN_UNTIL(&w->loop, !there(w, "scripts/7.1.SC") && !there(w, "scripts/8.1.SC"));
+	TURN_UNTIL(&w->loop, !there(w, "scripts/7.1.job.sh") && !there(w, "scripts/8.1.job.sh"));
 }
 
 static const char *state_in(const json_t *hello, const char *tag)

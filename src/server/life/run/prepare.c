@@ -175,10 +175,27 @@ void output_paths(struct server *s, uint32_t id, const json_t *body, struct aren
 
 /* ---- the script ---- */
 
-static void script_path(const struct server *s, uint64_t script, char *path, size_t size)
+#define TITLE_NONE "SC"
+#define TITLE_CHARS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-"
+
+/* Finds the end of a script's path, by which its user knows it in the errors of shells: the name of
+ * the file that was submitted, or the job's. */
+static void script_title(const struct spec *p, char ret[64])
 {
-	snprintf(path, size, "%s/scripts/%llu_%x.SC", s->instance->where.state, (unsigned long long)script,
-		 s->instance->origin);
+	const char *name = p->program ? p->program : p->name, *end = name + strcspn(name, " "), *last = end;
+
+	while (last > name && last[-1] != '/')
+		last--;
+	size_t n = strspn(last, TITLE_CHARS);
+	snprintf(ret, 64, "%.*s", (int)n, last);
+	if (n == 0 || last + n != end)
+		strcpy(ret, TITLE_NONE);
+}
+
+static void script_path(const struct server *s, uint64_t script, const char *title, char *path, size_t size)
+{
+	snprintf(path, size, "%s/scripts/%llu_%x.%s", s->instance->where.state, (unsigned long long)script,
+		 s->instance->origin, title);
 }
 
 /* Returns a fingerprint of the file and its last modification; never 0. It differs after any
@@ -191,8 +208,11 @@ static uint64_t file_print(const struct stat *st)
 	return hash_bytes(what, sizeof what) | 1;
 }
 
+/* The files of a script: one with the title of the first job, one for all jobs with others. */
 struct script_file {
-	uint64_t stat; /* its file_print(); 0: in doubt */
+	char title[64];
+	bool made[2];
+	uint64_t stat[2]; /* file_print(); 0: in doubt */
 	struct script_print print;
 };
 
@@ -216,7 +236,7 @@ void script_file_doubt(struct server *s, uint64_t script)
 	struct script_file *f = script_file_of(s, script);
 
 	if (f)
-		f->stat = 0;
+		f->stat[0] = f->stat[1] = 0;
 }
 
 void script_file_drop(struct server *s, uint64_t script)
@@ -226,8 +246,11 @@ void script_file_drop(struct server *s, uint64_t script)
 
 	if (!f)
 		return;
-	script_path(s, script, path, sizeof path);
-	unlink(path);
+	for (int i = 0; i < 2; i++) {
+		script_path(s, script, i ? TITLE_NONE : f->title, path, sizeof path);
+		if (f->made[i])
+			unlink(path);
+	}
 	map_remove(&s->jobs->script_files, script);
 	free(f);
 }
@@ -238,7 +261,7 @@ void script_file_drop(struct server *s, uint64_t script)
  * order (run/script.c), since the server cannot read a file that was given to its user. */
 static int script_file(struct server *s, const struct spec *p, struct arena *a, struct order *o, struct err *err)
 {
-	char path[4096], *text;
+	char path[4096], title[64], *text;
 	struct script_file *known;
 	struct stat st;
 	size_t n;
@@ -246,14 +269,16 @@ static int script_file(struct server *s, const struct spec *p, struct arena *a, 
 
 	if (!p->script)
 		return 0;
-	script_path(s, p->script, path, sizeof path);
-	o->script = arena_printf(a, "%s", path);
+	script_title(p, title);
 	known = script_file_of(s, p->script);
-	if (known && lstat(path, &st) == 0 && file_print(&st) == known->stat) {
+	int which = known && strcmp(known->title, title) != 0;
+	script_path(s, p->script, which ? TITLE_NONE : title, path, sizeof path);
+	o->script = arena_printf(a, "%s", path);
+	if (known && lstat(path, &st) == 0 && file_print(&st) == known->stat[which]) {
 		order_print_set(o, &known->print, a);
 		return 0;
 	}
-	if (known)
+	if (known && known->made[which])
 		server_log(
 			s, SEVERITY_WARNING,
 			"%s was changed, lost, or a job could not be started with it: writing it again from the store",
@@ -270,9 +295,12 @@ static int script_file(struct server *s, const struct spec *p, struct arena *a, 
 	if (rc < 0)
 		err_set(err, rc, "%s: %s", path, strerror(-rc));
 	else {
-		if (!known)
+		if (!known) {
 			known = script_file_add(s, p->script);
-		known->stat = file_print(&st);
+			strcpy(known->title, title);
+		}
+		known->made[which] = true;
+		known->stat[which] = file_print(&st);
 		script_print_make(&known->print, text, n);
 		order_print_set(o, &known->print, a);
 	}
@@ -459,7 +487,9 @@ static int draft_prepare(struct server *s, const struct draft *p, struct part_or
 	if (!o->room && p->here)
 		rc = script_file(s, spec, p->a, o, err);
 	else if (!o->room && spec->script) {
-		o->script = arena_printf(p->a, "%s/scripts/%s.SC", p->state, p->tag);
+		char title[64];
+		script_title(spec, title);
+		o->script = arena_printf(p->a, "%s/scripts/%s.%s", p->state, p->tag, title);
 		rc = script_text(s, spec, p->a, ret, err);
 	}
 	if (!o->room && class_is_spmd(s, spec))
