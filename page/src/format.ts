@@ -68,7 +68,10 @@ export function relative(at: number | null | undefined, now: number): string {
 }
 
 export function memory(kib: number): string {
-  return kib < 1024 ? `${kib} KiB` : kib < 1 << 20 ? `${(kib / 1024).toFixed(0)} MiB` : `${decimal(kib / (1 << 20))} GiB`;
+  const units = ["KB", "MB", "GB", "TB", "PB"]; /* as memory_human() in src/base/amount.c */
+  let unit = 0;
+  for (; kib >= 1024 && unit < 4; unit++) kib /= 1024;
+  return `${kib < 10 && !Number.isInteger(kib) ? decimal(kib) : kib.toFixed(0)} ${units[unit]}`;
 }
 
 export function bytes(n: number): string {

@@ -93,7 +93,7 @@ async function firstJob() {
     return (await page.locator(`#${name}-hint`).textContent()) ?? "";
   };
   const meant = [await hint("Time limit", "1:30", "walltime"), await hint("Time limit", "90m", "walltime"), await hint("Memory", "4g", "memory")];
-  ok("what qsub accepts is accepted, and shown as what it means", meant.join() === "= 1 min 30 s,= 1 h 30 min,= 4.0 GiB", meant.join());
+  ok("what qsub accepts is accepted, and shown as what it means", meant.join() === "= 1 min 30 s,= 1 h 30 min,= 4 GB", meant.join());
   await page.getByLabel("Memory").fill("");
   await page.getByLabel("Time limit").fill("1:00:00");
   await page.getByText("It would start at once.").waitFor();

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <utmpx.h>
 
+#include "base/amount.h"
 #include "base/codec.h"
 #include "base/mem.h"
 #include "base/names.h"
@@ -167,13 +168,12 @@ void facts_limit(struct facts *f, int cpus, int64_t memory)
 
 void facts_say(const struct facts *f, char *ret, size_t size)
 {
-	bool small = f->memory < 2 << 20;
-	char count[32] = "no";
+	char count[32] = "no", memory[32];
 
 	if (f->gpus)
 		snprintf(count, sizeof count, "%d", f->gpus);
-	snprintf(ret, size, "%d CPU%s, %lld %s, %s GPU%s", f->cpus, f->cpus == 1 ? "" : "s",
-		 (long long)(f->memory >> (small ? 10 : 20)), small ? "MiB" : "GiB", count, f->gpus == 1 ? "" : "s");
+	snprintf(ret, size, "%d CPU%s, %s, %s GPU%s", f->cpus, f->cpus == 1 ? "" : "s",
+		 memory_human(f->memory, memory, sizeof memory), count, f->gpus == 1 ? "" : "s");
 }
 
 bool facts_differ(const json_t *a, const json_t *b)

@@ -19,6 +19,7 @@
 
 #include "bag/files.h"
 #include "bag/journal.h"
+#include "base/amount.h"
 #include "base/ticks.h"
 #include "run/tree.h"
 
@@ -272,6 +273,7 @@ static void run(struct slot *s, struct task *t)
 {
 	struct worker *w = s->worker;
 	struct strbuf out = {0}, err = {0}, note = {0}, dir = {0};
+	char used[32], limit[32];
 	bool cut = false;
 	int64_t began = clock_us(CLOCK_REALTIME), since = clock_us(CLOCK_MONOTONIC);
 
@@ -295,8 +297,9 @@ static void run(struct slot *s, struct task *t)
 			      s->killed ? "killed, as it did not end after SIGTERM," : "ended by SIGTERM",
 			      t->w.seconds);
 	if (s->large)
-		strbuf_printf(&note, "shunt: killed with %" PRId64 " KiB of memory, its limit is mem=%" PRId64 "kb\n",
-			      s->large, t->w.memory);
+		strbuf_printf(&note, "shunt: killed with %s of memory, its limit is mem=%s\n",
+			      memory_human(s->large, used, sizeof used),
+			      memory_format(t->w.memory, limit, sizeof limit));
 	strbuf_add(&err, strbuf_text(&note), note.n);
 
 	pthread_mutex_lock(&w->lock);

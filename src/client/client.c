@@ -496,7 +496,7 @@ static int answer_take(struct client *c, struct reply *r, struct err *err)
 	r->status = c->answer.status;
 	int rc = client_finish(c, &sink, err);
 	if (rc == -EFBIG)
-		return err_set(err, rc, "the answer has more than %u MiB: ask for less at a time (limit=N)",
+		return err_set(err, rc, "the answer has more than %u MB: ask for less at a time (limit=N)",
 			       ANSWER_MAX >> 20);
 	if (rc < 0)
 		return rc;

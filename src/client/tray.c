@@ -253,7 +253,7 @@ static int request_write(int dir, const struct offer *l, const struct change *c,
 		rc = -errno;
 	strbuf_fini(&text);
 	if (rc == -EFBIG)
-		return err_set(err, rc, "the request has more than the %u MiB that can be kept while no server runs",
+		return err_set(err, rc, "the request has more than the %u MB that can be kept while no server runs",
 			       TRAY_MOST >> 20);
 	return rc < 0 ? err_set(err, rc, "can't keep the request for the server's next start: %s", strerror(-rc)) : 0;
 }
@@ -497,7 +497,7 @@ static int request_read(int dir, uid_t owner, struct strbuf *text, struct err *e
 	else if (!S_ISREG(st.st_mode) || st.st_uid != owner || st.st_nlink != 1)
 		rc = err_set(err, -EACCES, "its request is not a file of its owner");
 	else if (st.st_size > TRAY_MOST || (rc = fd_read(fd, TRAY_MOST, text)) == -EFBIG)
-		rc = err_set(err, -EFBIG, "its request has more than %u MiB", TRAY_MOST >> 20);
+		rc = err_set(err, -EFBIG, "its request has more than %u MB", TRAY_MOST >> 20);
 	else if (rc < 0)
 		rc = err_set(err, rc, "its request can't be read: %s", strerror(-rc));
 	if (fd >= 0)

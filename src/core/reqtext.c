@@ -581,7 +581,7 @@ int reqtext_check_memory(const struct reqtext *r, struct err *err)
 		return 0;
 	return err_set(
 		err, -EINVAL,
-		"%s: less than %d KiB, too little for any program; without a unit it is bytes: write 4gb or 500mb",
+		"%s: less than %d KB, too little for any program; without a unit it is bytes: write 4gb or 500mb",
 		each ? "pmem" : "mem", MEMORY_LEAST);
 }
 

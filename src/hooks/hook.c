@@ -547,7 +547,7 @@ static int call_begin(struct call *c, const struct hook_source *x, const struct 
 {
 	sandbox_init(&c->box, limits);
 	if (!c->box.L)
-		return err_set(err, -EINVAL, "it needs more memory than the %zu KiB of hook_memory",
+		return err_set(err, -EINVAL, "it needs more memory than the %zu KB of hook_memory",
 			       limits->memory >> 10);
 	int rc = call_protected(c, globals_make, err);
 	return rc < 0 ? rc : sandbox_run(&c->box, x->name, x->text, x->n, err);

@@ -126,7 +126,7 @@ void sandbox_fini(struct sandbox *b)
 
 static int no_memory(const struct sandbox *b, struct err *err)
 {
-	return err_set(err, -EINVAL, "it needs more memory than the %zu KiB of hook_memory", b->limits.memory >> 10);
+	return err_set(err, -EINVAL, "it needs more memory than the %zu KB of hook_memory", b->limits.memory >> 10);
 }
 
 static int why_failed(struct sandbox *b, int status, struct err *err)

@@ -155,7 +155,7 @@ static int number_check(const struct attr_value *v, enum form form, int64_t n, s
 	if (n >= min && n <= max)
 		return 0;
 	return err_set(err, -EINVAL, "must be from %lld to %lld%s, not %lld", (long long)min, (long long)max,
-		       form == FORM_MEMORY			    ? " KiB"
+		       form == FORM_MEMORY			    ? " KB"
 		       : form == FORM_SECONDS || form == FORM_CLOCK ? " seconds"
 								    : "",
 		       (long long)n);

@@ -158,7 +158,7 @@ static void cut_say(struct strbuf *say, int which)
 {
 	strbuf_printf(
 		say,
-		"%sthe %s was cut: output that can't be delivered is kept while the disk has room, up to %lld MiB of a user",
+		"%sthe %s was cut: output that can't be delivered is kept while the disk has room, up to %lld MB of a user",
 		say->n ? ". " : "", stream[which], (long long)(SPARE_PER_USER >> 20));
 }
 

@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/amount.h"
 #include "base/ticks.h"
 #include "run/handover.h"
 #include "run/live.h"
@@ -277,9 +278,11 @@ static void usage_take(struct shepherd *s)
 		s->r.memory_kib = group.memory_kib;
 	if (group.out_of_memory && s->r.cause == CAUSE_ITSELF)
 		s->r.cause = CAUSE_MEMORY;
+	char used[32], limit[32];
 	if (s->r.cause == CAUSE_MEMORY)
-		strbuf_printf(&s->say, "%sit used %lld KiB of memory; its limit is %lld KiB", s->say.n ? ". " : "",
-			      (long long)s->r.memory_kib, (long long)s->o->memory);
+		strbuf_printf(&s->say, "%sit used %s of memory; its limit is %s", s->say.n ? ". " : "",
+			      memory_human(s->r.memory_kib, used, sizeof used),
+			      memory_human(s->o->memory, limit, sizeof limit));
 }
 
 /* Adds the reason in the words that users of PBS, and their programs, look for. */

@@ -54,14 +54,8 @@ static const char *dim_name(const struct sched *s, enum res_dim d, int64_t n)
 	switch (d) {
 	case RES_CPU:
 		return n == 1 ? "CPU" : "CPUs";
-	case RES_MEM:
-		return "KiB of memory";
 	case RES_GPU:
 		return n == 1 ? "GPU" : "GPUs";
-	case RES_DISK:
-		return "KiB of disk";
-	case RES_SWAP:
-		return "KiB of swap";
 	case RES_SHARE:
 		return "thousandths of a shared node's CPU";
 	default:
@@ -287,10 +281,17 @@ static void text_never(const struct telling *t)
 static void text_short(const struct telling *t)
 {
 	const struct reason *r = t->r;
+	char needed[32], free[32], missing[32];
 
-	strbuf_printf(t->out, "it needs %lld %s and %lld %s free: %lld %s missing", (long long)r->needed,
-		      dim_name(t->s, r->dim, r->needed), (long long)r->free, are(r->free), (long long)r->missing,
-		      are(r->missing));
+	if (res_kib(r->dim))
+		strbuf_printf(t->out, "it needs %s of %s and %s is free: %s is missing",
+			      memory_human(r->needed, needed, sizeof needed), res_kib(r->dim),
+			      memory_human(r->free, free, sizeof free),
+			      memory_human(r->missing, missing, sizeof missing));
+	else
+		strbuf_printf(t->out, "it needs %lld %s and %lld %s free: %lld %s missing", (long long)r->needed,
+			      dim_name(t->s, r->dim, r->needed), (long long)r->free, are(r->free),
+			      (long long)r->missing, are(r->missing));
 }
 
 static void text_whole(const struct telling *t)

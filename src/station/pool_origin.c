@@ -308,8 +308,8 @@ void errand_add(struct pool *p, struct client *c, int number, const struct peer_
 		fail_tell(e, "no station of the pool has what it needs: see 'shunt pool status'");
 		errand_drop(e);
 	} else if (data.n > LINK_DATA_MAX || peer_start_read(head, data.text, data.n, e->arena, &e->start, &err) < 0) {
-		fail_tell(e, data.n > LINK_DATA_MAX ? "its arguments and its environment are longer than 1 MiB"
-						    : err.text);
+		fail_tell(e,
+			  data.n > LINK_DATA_MAX ? "its arguments and its environment are longer than 1 MB" : err.text);
 		errand_drop(e);
 	} else {
 		e->start.memory = need->memory; /* it gets as much as it requested, not more */
@@ -347,7 +347,7 @@ static void on_out(struct errand *e, int fd, const char *data, size_t n)
 	owed_pay(e);
 	if (e->out[fd - 1].n > OUTPUT_KEPT) {
 		link_pack(e->host->link, NULL, 0, "{s:s,s:I}", "t", "forget", "id", (json_int_t)e->start.id);
-		fail(e, "it writes more than 256 MiB: use --live, which keeps nothing");
+		fail(e, "it writes more than 256 MB: use --live, which keeps nothing");
 	}
 }
 

@@ -160,9 +160,9 @@ static void test_facts_say(void **state)
 	char text[128];
 
 	facts_say(&(struct facts){.cpus = 8, .memory = INT64_C(31) << 20}, text, sizeof text);
-	assert_string_equal(text, "8 CPUs, 31 GiB, no GPUs");
+	assert_string_equal(text, "8 CPUs, 31 GB, no GPUs");
 	facts_say(&(struct facts){.cpus = 1, .memory = 512 << 10, .gpus = 1}, text, sizeof text);
-	assert_string_equal(text, "1 CPU, 512 MiB, 1 GPU");
+	assert_string_equal(text, "1 CPU, 512 MB, 1 GPU");
 }
 
 static void test_facts_now(void **state)

@@ -405,7 +405,7 @@ static void test_memory(void **state)
 	o.memory = 50 * 1024;
 	struct result r = nest_run(n, &o);
 	assert_int_equal(r.cause, CAUSE_MEMORY);
-	contains(r.reason, "its limit is 51200 KiB");
+	contains(r.reason, "its limit is 50 MB");
 	contains(nest_read(n, o.err), "=>> PBS: job killed: mem ");
 	contains(nest_read(n, o.err), "kb exceeded limit 51200kb\n");
 	assert_true(r.memory_kib > 50 * 1024);

@@ -525,7 +525,7 @@ static void test_memory(void **state)
 	answer_of(&a, TASK_STARTED);
 	struct result r = nest_result(n, "1.1");
 	assert_int_equal(r.cause, CAUSE_MEMORY);
-	contains(r.reason, "its limit is 51200 KiB");
+	contains(r.reason, "its limit is 50 MB");
 	nest_answer(n, ANSWER_DIED, "1.1");
 	asker_close(&a);
 }

@@ -116,7 +116,7 @@ static int hook_file_read(const char *path, struct strbuf *out, struct err *err)
 	int rc = file_read(path, O_NONBLOCK, SOURCE_MOST, out);
 
 	if (rc == -EFBIG)
-		return err_set(err, rc, "%s: it has more than the %d KiB that are allowed", path, SOURCE_MOST >> 10);
+		return err_set(err, rc, "%s: it has more than the %d KB that are allowed", path, SOURCE_MOST >> 10);
 	return rc < 0 ? err_set(err, rc, "%s: %s", path, strerror(-rc)) : 0;
 }
 

@@ -49,7 +49,7 @@ static const struct option worker_options[] = {
 	OPTION_ROW(NUMBER, 0, "milli-cpus", WORKER_AT(cpus), "N",
 		   "thousandths of CPUs; otherwise all that this process may use", .min = 1, .max = 1000000000),
 	OPTION_ROW(NUMBER, 0, "gpus", WORKER_AT(gpus), "N", "GPUs.", .initial = "0", .max = 64),
-	OPTION_ROW(NUMBER, 0, "memory", WORKER_AT(memory), "N", "KiB of memory", .min = 1, .max = INT64_MAX / 4),
+	OPTION_ROW(NUMBER, 0, "memory", WORKER_AT(memory), "N", "KB of memory", .min = 1, .max = INT64_MAX / 4),
 	OPTION_ROW(NUMBER, 0, "seconds", WORKER_AT(seconds), "N", "end after N seconds", .min = 1, .max = INT32_MAX),
 	OPTION_ROW(NUMBER, 0, "end", WORKER_AT(end), "TIME", "end at TIME, in seconds since 1970", .min = 1,
 		   .max = INT64_MAX / 4),

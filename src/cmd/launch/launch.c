@@ -59,7 +59,7 @@ static int send_file_read(const char *path, struct layout *l, struct err *err)
 	int rc = file_read(path, 0, SEND_MAX, &text);
 
 	if (rc == -EFBIG)
-		err_set(err, rc, "--send: %.300s has more than 64 MiB", path);
+		err_set(err, rc, "--send: %.300s has more than 64 MB", path);
 	else if (rc < 0)
 		err_set(err, rc, "--send: %.300s: %s", path, strerror(-rc));
 	else {

@@ -18,7 +18,7 @@ static int text_read(int fd, struct strbuf *text, const char *label, struct err 
 	int rc = fd_read(fd, SCRIPT_MAX, text);
 
 	if (rc == -EFBIG)
-		return err_set(err, rc, "%s: a script may have %d MiB; keep data in files of their own", label,
+		return err_set(err, rc, "%s: a script may have %d MB; keep data in files of their own", label,
 			       SCRIPT_MAX >> 20);
 	return rc < 0 ? err_set(err, rc, "%s: %s", label, strerror(-rc)) : 0;
 }

@@ -146,7 +146,7 @@ static bool body_admit(struct call *c)
 
 	request_body(c->r, &n);
 	if (n > BODY_MOST && !route->large) {
-		http_error(c->r, CODE_TOO_LARGE, "The body has more than the %d MiB that are allowed here.",
+		http_error(c->r, CODE_TOO_LARGE, "The body has more than the %d MB that are allowed here.",
 			   BODY_MOST >> 20);
 		return false;
 	}

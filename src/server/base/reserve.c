@@ -86,7 +86,7 @@ bool reserve_release(struct server *s)
 {
 	if (!s->turn->reserve || unlink(s->turn->reserve) < 0)
 		return false;
-	server_log(s, SEVERITY_ERROR, "the disk of the store is full: using the reserve of %d MiB", RESERVE >> 20);
+	server_log(s, SEVERITY_ERROR, "the disk of the store is full: using the reserve of %d MB", RESERVE >> 20);
 	return true;
 }
 

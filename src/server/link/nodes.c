@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/amount.h"
 #include "base/arena.h"
 #include "base/codec.h"
 #include "base/err.h"
@@ -277,6 +278,7 @@ int nodes_join(struct server *s, const char *name, const json_t *facts, const ch
 	struct res total = node_total(&(struct node_info){.cpus_limit = -1, .gpus_limit = -1}, facts);
 	struct node_info *n;
 	uint32_t node;
+	char memory[32];
 	int rc = join_check(s, name, facts, err);
 
 	if (rc == 0 && *join == 0 && names_find(&s->cluster->node_names, name, &node))
@@ -306,9 +308,9 @@ int nodes_join(struct server *s, const char *name, const json_t *facts, const ch
 	world_node_size(s, node, &total);
 	world_changed(s);
 	world_node_store(s, node);
-	server_log(s, SEVERITY_NOTICE, "node %s has joined: %lld CPUs, %lld KiB, %lld GPUs", name,
-		   (long long)node_cpus(&s->cluster->nodes.v[node]), (long long)total.v[RES_MEM],
-		   (long long)total.v[RES_GPU]);
+	server_log(s, SEVERITY_NOTICE, "node %s has joined: %lld CPUs, %s, %lld GPUs", name,
+		   (long long)node_cpus(&s->cluster->nodes.v[node]),
+		   memory_human(total.v[RES_MEM], memory, sizeof memory), (long long)total.v[RES_GPU]);
 	return 0;
 }
 

@@ -39,7 +39,7 @@ static int text_read(int fd, const struct stat *st, struct hookfile *f, struct e
 	ssize_t n = 0;
 
 	if (st->st_size > HOOK_SOURCE_MAX)
-		return err_set(err, -EFBIG, "it has more than the %d KiB that are allowed", HOOK_SOURCE_MAX >> 10);
+		return err_set(err, -EFBIG, "it has more than the %d KB that are allowed", HOOK_SOURCE_MAX >> 10);
 	f->text = mem_alloc(size + 1);
 	while (f->n < size && (n = read(fd, f->text + f->n, size - f->n)) > 0)
 		f->n += (size_t)n;

@@ -164,7 +164,7 @@ void api_upload(struct server *s, const struct call *c)
 		rc = err_code(&u->err, CODE_FORBIDDEN,
 			      "A job's own token uploads nothing: the job writes files itself.");
 	if (rc == 0 && u->n > BYTES_MOST)
-		rc = err_code(&u->err, CODE_TOO_LARGE, "An archive has at most %u MiB.", BYTES_MOST >> 20);
+		rc = err_code(&u->err, CODE_TOO_LARGE, "An archive has at most %u MB.", BYTES_MOST >> 20);
 	if (rc == 0 && s->audience->uploads >= UPLOADS_MAX)
 		rc = err_code(&u->err, CODE_TOO_MANY, "Too many archives are being uploaded: try again in a moment.");
 	if (rc == 0)
