@@ -86,6 +86,8 @@ const char *request_path(const struct http_request *r); /* decoded, without the 
 const char *request_query(const struct http_request *r, const char *name);  /* decoded value, or NULL */
 const char *request_header(const struct http_request *r, const char *name); /* or NULL */
 const char *request_body(const struct http_request *r, size_t *ret_n);	    /* NUL-terminated; NULs may be inside */
+/* Gives the body to the caller, who frees it: it outlives the request. */
+struct strbuf request_take_body(struct http_request *r);
 struct peer request_peer(const struct http_request *r);
 /* Address of a request that came by TLS; NULL: the local socket. */
 const char *request_remote(const struct http_request *r);

@@ -79,6 +79,14 @@ const char *request_body(const struct http_request *r, size_t *ret_n)
 	return strbuf_text(&r->body);
 }
 
+struct strbuf request_take_body(struct http_request *r)
+{
+	struct strbuf body = r->body;
+
+	r->body = (struct strbuf){0};
+	return body;
+}
+
 struct peer request_peer(const struct http_request *r)
 {
 	return r->inner ? r->inner->peer : r->connection->peer;

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "server/base/clock.h"
 #include "server/base/reader.h"
+#include "server/base/turn.h"
 #include "server/server.h"
 #include "store/history.h"
 #include "store/store.h"
@@ -44,6 +45,8 @@ static void work_done(uv_work_t *work, int status)
 	struct lane *lane = &s->reader->lane[w->lane];
 
 	lane->busy = NULL;
+	if (s->turn->stopped) /* the request has ended */
+		return;
 	clock_read(s); /* the query may have taken long; a turn follows the poll */
 	if (status < 0 && w->rc == 0)
 		w->rc = err_set(&w->err, -ECANCELED, "%s", uv_strerror(status));

@@ -82,6 +82,11 @@ bool files_opened(struct server *s, uint64_t id, int fd, const char *reason)
 		if (x.id != id)
 			continue;
 		vec_remove(&f->asked, i);
+		if (s->turn->stopped) { /* the request has ended */
+			if (fd >= 0)
+				close(fd);
+			return true;
+		}
 		turn_wake(s);
 		x.done(x.context, fd, fd < 0 && !reason ? "no reason was given" : reason);
 		return true;

@@ -2,8 +2,8 @@
  * upload.c - checks an archive that a user uploads, and keeps it in the user's home. An ordinary
  * job unpacks and builds it.
  *
- * Checking and writing take a while, so both run on libuv's threads. The request holds the bytes
- * until it is answered.
+ * Checking and writing take a while, so both run on libuv's threads. They may outlive the request,
+ * which ends when the server stops, so the bytes are taken from it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,8 +38,7 @@ struct upload {
 	struct server *s;
 	struct http_request *r;
 	struct asker who;
-	const char *data;
-	size_t n;
+	struct strbuf data;
 	char directory[4096], archive[4104];
 	struct tar_facts facts;
 	int fd, rc;
@@ -59,7 +58,18 @@ const struct schema upload_answer = {.fields = upload_fields};
 static void upload_end(struct upload *u)
 {
 	u->s->audience->uploads--;
+	strbuf_fini(&u->data);
 	free(u);
+}
+
+/* Returns true if the server is stopping: the request has ended, and so does the upload. */
+static bool upload_left(struct upload *u)
+{
+	bool left = u->s->turn->stopped;
+
+	if (left)
+		upload_end(u);
+	return left;
 }
 
 static void upload_refuse(struct upload *u, enum code code)
@@ -77,7 +87,7 @@ static void write_all(uv_work_t *work)
 	struct upload *u = work->data;
 
 	if (u->rc == 0)
-		u->rc = fd_write(u->fd, u->data, u->n);
+		u->rc = fd_write(u->fd, strbuf_text(&u->data), u->data.n);
 	if (u->rc == 0 && fsync(u->fd) < 0)
 		u->rc = -errno;
 	if (u->rc < 0) {
@@ -93,6 +103,8 @@ static void on_written(uv_work_t *work, int status)
 	struct upload *u = work->data;
 	struct strbuf out = {0};
 
+	if (upload_left(u))
+		return;
 	turn_wake(u->s);
 	if (u->rc < 0 || status < 0) {
 		upload_refuse(u, CODE_BAD_STATE);
@@ -123,13 +135,15 @@ static void check(uv_work_t *work)
 	struct upload *u = work->data;
 	const struct tar_limits limits = {UNPACKED_MOST, MEMBERS_MOST};
 
-	u->rc = tar_check(u->data, u->n, &limits, &u->facts, &u->err);
+	u->rc = tar_check(strbuf_text(&u->data), u->data.n, &limits, &u->facts, &u->err);
 }
 
 static void on_checked(uv_work_t *work, int status)
 {
 	struct upload *u = work->data;
 
+	if (upload_left(u))
+		return;
 	turn_wake(u->s);
 	if (u->rc < 0 || status < 0) {
 		upload_refuse(u, u->rc == -E2BIG ? CODE_TOO_LARGE : CODE_BAD_REQUEST);
@@ -159,11 +173,12 @@ void api_upload(struct server *s, const struct call *c)
 
 	*u = (struct upload){.s = s, .r = c->r, .who = *c->w, .fd = -1, .err = u->err};
 	u->work.data = u;
-	u->data = request_body(c->r, &u->n);
+	size_t n;
+	request_body(c->r, &n);
 	if (rc == 0 && c->w->by == BY_JOB)
 		rc = err_code(&u->err, CODE_FORBIDDEN,
 			      "A job's own token uploads nothing: the job writes files itself.");
-	if (rc == 0 && u->n > BYTES_MOST)
+	if (rc == 0 && n > BYTES_MOST)
 		rc = err_code(&u->err, CODE_TOO_LARGE, "An archive has at most %u MB.", BYTES_MOST >> 20);
 	if (rc == 0 && s->audience->uploads >= UPLOADS_MAX)
 		rc = err_code(&u->err, CODE_TOO_MANY, "Too many archives are being uploaded: try again in a moment.");
@@ -175,5 +190,6 @@ void api_upload(struct server *s, const struct call *c)
 		return;
 	}
 	s->audience->uploads++;
+	u->data = request_take_body(c->r);
 	uv_queue_work(s->loop, &u->work, check, on_checked);
 }

@@ -108,6 +108,8 @@ static void decoded(uv_work_t *work, int status)
 {
 	struct munge_work *w = work->data;
 
+	if (w->s->turn->stopped) /* the request has ended */
+		return;
 	turn_wake(w->s);
 	w->right = w->right && status == 0;
 	answer(w);
