@@ -88,6 +88,15 @@ void *arena_alloc(struct arena *a, size_t size)
 	return p;
 }
 
+size_t arena_used(const struct arena *a)
+{
+	size_t sum = 0;
+
+	for (const struct block *b = a->newest; b; b = b->next)
+		sum += b->used;
+	return sum;
+}
+
 char *arena_strndup(struct arena *a, const char *s, size_t n)
 {
 	size_t len = strnlen(s, n);

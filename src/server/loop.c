@@ -195,7 +195,7 @@ static void sleep_set(struct server *s)
 	if (due < s->clock->now_us + SLEEP_MAX_MS * INT64_C(1000))
 		ms = ms_until(s, due);
 	/* sending has caused more changes */
-	if (!s->turn->trouble && (s->turn->dirty || (journal_waits(s) && !s->turn->commit_us) ||
+	if (!s->turn->trouble && (s->turn->dirty || s->agenda->unsent || (journal_waits(s) && !s->turn->commit_us) ||
 				  (store_pending(s->store) && !s->turn->commit_us)))
 		ms = 0;
 	uv_timer_start(&s->turn->timer, on_timer, (uint64_t)ms, 0);

@@ -443,6 +443,63 @@ static void large_texts_do_not_hold_the_loop(void **state)
 	strbuf_fini(&body);
 }
 
+/* Submits a job with `count` variables of `size` bytes each. Returns the status. */
+static int submit_environment(struct site *f, const char *more, int count, int size)
+{
+	struct strbuf body = {0};
+
+	strbuf_printf(&body, "{\"script\":\"true\",%s\"environment\":[", more);
+	for (int i = 0; i < count; i++)
+		strbuf_printf(&body, "%s\"A%d=%0*d\"", i ? "," : "", i, size, i);
+	strbuf_puts(&body, "]}");
+	int status = site_ask(f, USER, "POST", "/v1/jobs", body.text);
+	strbuf_fini(&body);
+	return status;
+}
+
+/* What is read from the store and sent to a host when a job starts. */
+static void what_a_start_needs_is_bounded(void **state)
+{
+	struct site *f = *state;
+	struct strbuf body = {0};
+
+	strbuf_printf(&body, "{\"hold\":\"u\",\"script\":\"%0*d\"}", 4 << 20, 0);
+	assert_int_equal(site_ask(f, USER, "POST", "/v1/jobs", body.text), 201);
+	strbuf_clear(&body);
+	strbuf_printf(&body, "{\"hold\":\"u\",\"script\":\"%0*d\"}", (4 << 20) + 1, 0);
+	assert_int_equal(site_ask(f, USER, "POST", "/v1/jobs", body.text), 400);
+	says(f, "the script has 4194305 bytes: at most 4194304 are taken");
+	strbuf_clear(&body);
+
+	assert_int_equal(submit_environment(f, "\"hold\":\"u\",", 2000, 1000), 201);
+	assert_int_equal(submit_environment(f, "\"hold\":\"u\",", 2100, 1000), 400);
+	says(f, "args and environment take 21");
+	assert_int_equal(submit_environment(f, "\"hold\":\"u\",", 66000, 1), 400);
+	unsigned job = submit(f, "");
+	strbuf_printf(&body, "{\"args\":[\"%0*d\"]}", 2 << 20, 0);
+	char id[16];
+	snprintf(id, sizeof id, "%u", job);
+	assert_int_equal(alter(f, id, body.text), 400);
+	says(f, "args and environment take");
+	strbuf_fini(&body);
+}
+
+/* The elements of an array start at the same time, each with the whole environment. */
+static void large_starts_take_several_turns(void **state)
+{
+	struct site *f = *state;
+	const struct bare_attempt *list;
+
+	bare_clear();
+	assert_int_equal(submit_environment(f, "\"array\":\"1-32\",", 1000, 1000), 201);
+	server_turn(f->s);
+	assert_in_range(bare_attempts(&list), 1, 16);
+	for (int i = 0; i < 100 && bare_attempts(&list) < 32; i++)
+		server_turn(f->s);
+	assert_int_equal(bare_attempts(&list), 32);
+	bare_clear();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -457,6 +514,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(long_lists_are_bounded, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(large_bodies_are_bounded, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(large_texts_do_not_hold_the_loop, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(what_a_start_needs_is_bounded, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(large_starts_take_several_turns, setup, site_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

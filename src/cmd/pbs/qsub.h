@@ -10,7 +10,6 @@
 #include "client/script.h"
 #include "cmd/pbs/jobspec.h"
 
-#define SCRIPT_MAX (16 << 20)
 #define PROGRAM_MAX 1024 /* bytes; the server's limit */
 
 /* The script: from a file, from standard input ("-" or no name), or from a command's words. */

@@ -12,14 +12,15 @@
 #include "base/fdio.h"
 #include "base/text.h"
 #include "cmd/pbs/qsub.h"
+#include "core/jobschema.h"
 
 static int text_read(int fd, struct strbuf *text, const char *label, struct err *err)
 {
-	int rc = fd_read(fd, SCRIPT_MAX, text);
+	int rc = fd_read(fd, JOB_SCRIPT_MOST, text);
 
 	if (rc == -EFBIG)
-		return err_set(err, rc, "%s: a script may have %d MB; keep data in files of their own", label,
-			       SCRIPT_MAX >> 20);
+		return err_set(err, rc, "%s: a script may have %u MB; keep data in files of their own", label,
+			       JOB_SCRIPT_MOST >> 20);
 	return rc < 0 ? err_set(err, rc, "%s: %s", label, strerror(-rc)) : 0;
 }
 

@@ -2,6 +2,8 @@
 #ifndef SERVER_AGENDA_H
 #define SERVER_AGENDA_H
 
+#include <stdbool.h>
+
 #include "base/heap.h"
 #include "base/map.h"
 #include "plan/plan.h"
@@ -21,6 +23,7 @@ struct agenda {
 	/* jobs with a START whose CPUs or last attempt are not free yet, or whose order is not
 	 * built */
 	job_vec starts;
+	bool unsent; /* some of them have to wait for the next turn only */
 	/* jobs with events of this turn that need a follow-up (dispatch_settle) */
 	job_vec begun, returned, ended;
 	VEC(struct doomed {

@@ -116,10 +116,35 @@ static int member_copy(const struct field *f, const json_t *job, json_t *body, s
 	return rc;
 }
 
+/* Returns the size of a list of texts, some of them in base64. */
+static size_t words_size(const json_t *list)
+{
+	const json_t *v;
+	size_t i, sum = 0;
+
+	json_array_foreach((json_t *)list, i, v)
+	{
+		const json_t *b = json_object_get(v, "base64");
+		sum += JOB_WORD_EXTRA + (b ? json_string_length(b) / 4 * 3 : json_string_length(v));
+	}
+	return sum;
+}
+
+static int words_check(const json_t *job, struct err *err)
+{
+	size_t n = words_size(json_object_get(job, "args")) + words_size(json_object_get(job, "environment"));
+
+	return n <= JOB_WORDS_MOST
+		       ? 0
+		       : err_set(err, -E2BIG,
+				 "args and environment take %zu bytes (32 for each text besides its length): at most %u are taken",
+				 n, JOB_WORDS_MOST);
+}
+
 int body_write(const json_t *job, char **ret, struct err *err)
 {
 	json_t *body = json_object();
-	int rc = 0;
+	int rc = words_check(job, err);
 
 	for (const struct field *f = job_members; f->name && rc == 0; f++)
 		if (f->in & IN_BODY)

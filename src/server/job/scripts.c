@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/map.h"
 #include "base/strbuf.h"
+#include "core/jobschema.h"
 #include "server/job/jobs.h"
 #include "server/job/scripts.h"
 #include "server/job/spec.h"
@@ -21,7 +22,6 @@
 #include "server/server.h"
 #include "store/store.h"
 
-#define SCRIPT_MAX (16u << 20)
 #define RECENT_MAX 16384 /* bytes of a script that is kept in memory */
 
 int script_read(const json_t *job, struct arena *a, const char **ret, size_t *ret_n, struct err *err)
@@ -42,8 +42,8 @@ int script_read(const json_t *job, struct arena *a, const char **ret, size_t *re
 	} else if (v && !json_is_null(v)) {
 		return err_set(err, -EINVAL, "script must be a string");
 	}
-	if (*ret && *ret_n > SCRIPT_MAX)
-		return err_set(err, -E2BIG, "the script has %zu bytes: at most %u are taken", *ret_n, SCRIPT_MAX);
+	if (*ret && *ret_n > JOB_SCRIPT_MOST)
+		return err_set(err, -E2BIG, "the script has %zu bytes: at most %u are taken", *ret_n, JOB_SCRIPT_MOST);
 	return 0;
 }
 

@@ -10,11 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/base64.h"
 #include "base/map.h"
+#include "base/mem.h"
 #include "base/names.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -110,6 +112,44 @@ static void env_place(struct env *env, const char *name, const char *fmt, ...)
 	env->placed++;
 }
 
+static void env_append(struct env *env, const char *text)
+{
+	vec_push(&env->list, ((struct variable){.name = hash_bytes(text, strcspn(text, "=") + 1),
+						.text = arena_strndup(env->a, text, strlen(text))}));
+}
+
+/* Compares by name, and variables of one name by their places. */
+static int variable_compare(const void *one, const void *other)
+{
+	const struct variable *const a = *(struct variable *const *)one, *const b = *(struct variable *const *)other;
+
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	size_t n = strcspn(a->text, "=");
+	int order = strncmp(a->text, b->text, n + 1);
+	return order ? order : a < b ? -1 : 1;
+}
+
+/* Keeps the last of the variables with the same name. */
+static void env_unite(struct env *env)
+{
+	struct variable **sorted = mem_alloc((env->list.n + 1) * sizeof *sorted);
+	size_t n = env->list.n, kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = &env->list.v[i];
+	qsort(sorted, n, sizeof(struct variable *), variable_compare);
+	for (size_t i = 1; i < n; i++)
+		if (sorted[i - 1]->name == sorted[i]->name &&
+		    strncmp(sorted[i - 1]->text, sorted[i]->text, strcspn(sorted[i]->text, "=") + 1) == 0)
+			sorted[i - 1]->text = NULL;
+	for (size_t i = 0; i < n; i++)
+		if (env->list.v[i].text)
+			env->list.v[kept++] = env->list.v[i];
+	env->list.n = kept;
+	free(sorted);
+}
+
 /* Adds the user's variables; values that are not UTF-8 are in base64. */
 static void env_given(struct env *env, const json_t *body)
 {
@@ -121,12 +161,13 @@ static void env_given(struct env *env, const json_t *body)
 		struct strbuf raw = {0};
 		const json_t *b = json_object_get(v, "base64");
 		if (json_is_string(v))
-			env_put(env, json_string_value(v));
+			env_append(env, json_string_value(v));
 		else if (json_is_string(b) && base64_decode(json_string_value(b), json_string_length(b), &raw) == 0 &&
 			 strlen(strbuf_text(&raw)) == raw.n)
-			env_put(env, strbuf_text(&raw));
+			env_append(env, strbuf_text(&raw));
 		strbuf_fini(&raw);
 	}
+	env_unite(env);
 }
 
 /* Sets defaults for parallel programs; the user may override them. */

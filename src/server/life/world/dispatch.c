@@ -65,6 +65,9 @@
 #include "server/server.h"
 #include "store/store.h"
 
+/* bytes of orders in a turn, at most, besides the last one; building that many takes some 10 ms */
+#define ORDERS_MOST (2u << 20)
+
 /* ---- the scheduler's events ---- */
 
 /* Returns the attempt of a start with its CPUs if they are already free, else NULL. */
@@ -375,7 +378,8 @@ static int launcher_check(const struct server *s, const struct attempt *t, struc
 		       a->protocol, word_text(s, s->jobs->entries.v[t->job].spec->class), PROTOCOL_LAUNCHER);
 }
 
-static void attempt_order(struct server *s, struct attempt *t)
+/* Sends the orders of an attempt. Returns their size, bytes. */
+static size_t attempt_order(struct server *s, struct attempt *t)
 {
 	struct arena *a = arena_create();
 	struct part_order *parts;
@@ -395,7 +399,9 @@ static void attempt_order(struct server *s, struct attempt *t)
 		engine_start(s->engine, parts, n);
 	else
 		dispatch_engine.attempt_refused(s, &(struct refusal){.tag = tag, .reason = err.text});
+	size_t size = arena_used(a);
 	arena_destroy(a);
+	return size;
 }
 
 /* Returns true if the owner has been looked up. The order needs the user's home and shell; only
@@ -421,8 +427,9 @@ static bool attempt_reachable(const struct server *s, const struct attempt *t)
 
 void dispatch_orders(struct server *s)
 {
-	size_t kept = 0;
+	size_t kept = 0, size = 0;
 
+	s->agenda->unsent = false;
 	for (size_t i = 0; i < s->agenda->starts.n; i++) {
 		uint32_t id = s->agenda->starts.v[i];
 		const struct job *job = entry_job(s, id);
@@ -432,10 +439,13 @@ void dispatch_orders(struct server *s)
 		/* it is in the list twice: withdrawn and started again within a turn */
 		if (t && t->ordered)
 			continue;
-		if (t && attempt_reachable(s, t) && owner_known(s, id))
-			attempt_order(s, t);
-		else
-			s->agenda->starts.v[kept++] = id;
+		bool ready = t && attempt_reachable(s, t) && owner_known(s, id);
+		if (ready && size < ORDERS_MOST) {
+			size += attempt_order(s, t);
+			continue;
+		}
+		s->agenda->unsent |= ready;
+		s->agenda->starts.v[kept++] = id;
 	}
 	s->agenda->starts.n = kept;
 	for (size_t i = 0; i < s->post->signals.n; i++)
