@@ -192,7 +192,7 @@ static void api_handle(struct server *s, struct http_request *r)
 		api_refuse(r, &err);
 		return;
 	}
-	if ((c.route->body && !read_by_job(&c) && beside_awaits(s, r)) || !body_admit(&c))
+	if ((c.route->body && beside_awaits(s, r, !read_by_job(&c))) || !body_admit(&c))
 		return;
 	c.route->handle(s, &c);
 	json_decref(c.body);

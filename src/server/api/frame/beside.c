@@ -8,6 +8,7 @@
 #include <uv.h>
 
 #include "base/err.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "net/http.h"
 #include "server/api/frame/audience.h"
@@ -25,6 +26,8 @@ struct reading {
 	const char *text;
 	size_t n;
 	bool over; /* it was read, and the loop knows it */
+	bool parse;
+	uint64_t print;
 	sem_t read;
 	json_t *body;
 	struct err err;
@@ -41,7 +44,9 @@ static void read_text(uv_work_t *work)
 {
 	struct reading *x = work->data;
 
-	x->body = api_json(x->text, x->n, &x->err);
+	x->print = hash_bytes(x->text, x->n);
+	if (x->parse)
+		x->body = api_json(x->text, x->n, &x->err);
 	sem_post(&x->read);
 }
 
@@ -89,7 +94,7 @@ static void reading_leave(void *context)
 	reading_free(x);
 }
 
-bool beside_awaits(struct server *s, struct http_request *r)
+bool beside_awaits(struct server *s, struct http_request *r, bool parse)
 {
 	size_t n;
 	const char *text = request_body(r, &n);
@@ -98,7 +103,7 @@ bool beside_awaits(struct server *s, struct http_request *r)
 	if (n <= LARGE || request_attached(r))
 		return false;
 	x = mem_zalloc(sizeof *x);
-	*x = (struct reading){.work.data = x, .s = s, .r = r, .text = text, .n = n};
+	*x = (struct reading){.work.data = x, .s = s, .r = r, .text = text, .n = n, .parse = parse};
 	sem_init(&x->read, 0, 0);
 	request_attach(r, x, reading_leave);
 	vec_push(&s->audience->readings, x);
@@ -111,10 +116,19 @@ bool beside_body(const struct http_request *r, json_t **ret, struct err *err)
 {
 	const struct reading *x = request_attached(r);
 
-	if (!x)
+	if (!x || !x->parse)
 		return false;
 	*ret = json_incref(x->body);
 	if (!*ret)
 		*err = x->err;
 	return true;
+}
+
+bool beside_print(const struct http_request *r, uint64_t *ret)
+{
+	const struct reading *x = request_attached(r);
+
+	if (x)
+		*ret = x->print;
+	return x;
 }

@@ -132,10 +132,13 @@ bool api_job(struct server *s, struct http_request *r, const struct asker *w, co
 uint64_t request_print(const struct http_request *r)
 {
 	const char *path = request_path(r), *text;
+	uint64_t print;
 	size_t n;
 
 	text = request_body(r, &n);
-	return hash_bytes(text, n) ^ (strcmp(path, "/v1/jobs") == 0 ? 0 : hash_bytes(path, strlen(path)) * 31);
+	if (!beside_print(r, &print))
+		print = hash_bytes(text, n);
+	return print ^ (strcmp(path, "/v1/jobs") == 0 ? 0 : hash_bytes(path, strlen(path)) * 31);
 }
 
 static void again(struct server *s, void *context)
