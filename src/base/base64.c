@@ -55,7 +55,7 @@ static bool group_decode(const char *text, char ret[3])
 	return a && b && c && d;
 }
 
-/* Decodes the last four characters, which may be padded. Returns the number of bytes, or -EINVAL. */
+/* Decodes the last four characters, which may be padded. Returns how many bytes, or -EINVAL. */
 static int last_decode(const char *text, char ret[3])
 {
 	int pad = text[3] != '=' ? 0 : text[2] != '=' ? 1 : 2;

@@ -65,7 +65,7 @@
 #include "server/server.h"
 #include "store/store.h"
 
-/* bytes of orders in a turn, at most, besides the last one; building that many takes some 10 ms */
+/* bytes of orders after which the others wait for the next turn; building them takes 10 ms */
 #define ORDERS_MOST (2u << 20)
 
 /* ---- the scheduler's events ---- */
