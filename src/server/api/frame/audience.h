@@ -26,6 +26,8 @@ struct audience {
 	struct files *files;		/* files.c */
 	int uploads;			/* uploads in progress */
 	VEC(struct reading *) readings; /* beside.c: bodies to be read; the first is under way */
+	struct answer *answering;	/* answer.c: the one being computed; NULL: none */
+	VEC(struct told *) told;	/* answer.c: recent ones */
 	int asking;			/* api_clusters.c: processes that query other clusters */
 	struct offline *offline;	/* offline.c */
 	struct spool *spool;		/* spool.c */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/codec.h"
+#include "base/err.h"
 #include "base/json.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
@@ -15,9 +16,11 @@
 #include "core/job.h"
 #include "net/http.h"
 #include "plan/pack.h"
+#include "plan/plan.h"
 #include "rules/attr.h"
 #include "rules/gate.h"
 #include "sched/explain.h"
+#include "server/api/frame/answer.h"
 #include "server/api/frame/api.h"
 #include "server/api/frame/call.h"
 #include "server/api/frame/limit_json.h"
@@ -240,22 +243,17 @@ static bool is_counted(enum why why)
 	return why == WHY_SHORT || why == WHY_NEVER || why == WHY_WHOLE || why == WHY_AMOUNT;
 }
 
-void api_why(struct server *s, const struct call *c)
+/* Writes the answer for a job, or for an array: the reason of its first waiting element. */
+static void why_write(struct server *s, const struct asker *who, uint32_t id, const struct array *a, struct strbuf *out)
 {
 	struct strbuf sentence = {0};
 	struct reason reason;
 	int64_t at = TIME_NEVER, end = TIME_NEVER;
-	struct array *a;
-	uint32_t id;
 	bool known, counted;
 
-	if (!api_job(s, c->r, c->w, c->name, &id, &a))
-		return;
-	if (a) /* an array shows the reason of its first waiting element */
-		for (uint32_t i = 0; i < a->count && entry_job(s, id)->state > STATE_ALLOCATED; i++)
-			id = a->first + i;
+	for (uint32_t i = 0; a && i < a->count && entry_job(s, id)->state > STATE_ALLOCATED; i++)
+		id = a->first + i;
 	sched_explain(s->sched, id, &reason);
-	foresee_update(s);
 	known = foresee_start(s, id, &at);
 	if (!(a ? foresee_array_end(s, a, &end) : foresee_end(s, id, &end)))
 		end = TIME_NEVER;
@@ -285,18 +283,63 @@ void api_why(struct server *s, const struct call *c)
 	if (entry_job(s, id)->state < STATE_NOW && reason.why != WHY_NEXT)
 		why_expected(s, id, known, at, a ? end : TIME_NEVER, &sentence);
 	counted = is_counted(reason.why);
-	api_show(s, c->r, &why_answer,
-		 &(struct why_shown){
-			 .x = {s, c->w, id, &reason},
-			 .text = strbuf_text(&sentence),
-			 .why = why_name(reason.why),
-			 .when = known ? at : TIME_NEVER,
-			 .end = end,
-			 .made = known ? foresee_made(s, id) : TIME_NEVER,
-			 .needed = counted ? reason.needed : NOT_COUNTED,
-			 .free = counted ? reason.free : NOT_COUNTED,
-			 .missing = counted ? reason.missing : NOT_COUNTED,
-		 });
+	record_show_text(why_answer.fields, why_answer.in,
+			 &(struct why_shown){
+				 .x = {s, who, id, &reason},
+				 .text = strbuf_text(&sentence),
+				 .why = why_name(reason.why),
+				 .when = known ? at : TIME_NEVER,
+				 .end = end,
+				 .made = known ? foresee_made(s, id) : TIME_NEVER,
+				 .needed = counted ? reason.needed : NOT_COUNTED,
+				 .free = counted ? reason.free : NOT_COUNTED,
+				 .missing = counted ? reason.missing : NOT_COUNTED,
+			 },
+			 s->words, out);
 	reason_fini(&reason);
 	strbuf_fini(&sentence);
+}
+
+/* What an answer in the loop may cost, in nodes that are examined: some milliseconds. */
+#define LOOP_NODES 8000
+#define JOBS_A_NODE 16 /* jobs that cost as much to copy as a node to examine */
+#define PLACE_NODES 4  /* nodes that cost as much to examine as a reserved fragment to take out */
+
+static bool is_long(const struct server *s, uint32_t id, const struct array *a)
+{
+	const struct job *job = entry_job(s, id);
+
+	return s->loop && (a || job_waits(job) || job->state == STATE_HELD) &&
+	       s->plan->nnodes + s->cluster->njobs / JOBS_A_NODE + PLACE_NODES * (uint64_t)s->plan->nreserved >
+		       LOOP_NODES;
+}
+
+static bool why_answers(struct server *s, const struct asker *who, const char *name, struct strbuf *out,
+			struct err *err)
+{
+	struct array *a;
+	uint32_t id;
+
+	if (job_seen(s, who, name, &id, &a, err) < 0)
+		return false;
+	why_write(s, who, id, a, out);
+	return true;
+}
+
+void api_why(struct server *s, const struct call *c)
+{
+	struct strbuf out = {0};
+	struct array *a;
+	uint32_t id;
+
+	if (!api_job(s, c->r, c->w, c->name, &id, &a))
+		return;
+	foresee_update(s);
+	if (is_long(s, id, a)) {
+		answer_apart(s, c, why_answers);
+		return;
+	}
+	why_write(s, c->w, id, a, &out);
+	http_reply_strbuf(c->r, 200, "application/json", &out);
+	strbuf_fini(&out);
 }
