@@ -125,8 +125,8 @@ const struct field job_members[] = {
 	 .missing = true, .in = STORED | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED | AGAIN, HAS(rerunnable)},
 
 	{"retries", .is = IS_TEXT | IS_NULL,
-	 "how often it is run again by itself after it has failed, and perhaps after which exit codes (a signal is 128 and its number)",
-	 .most = 200, .example = "2:on=75,100-110", .in = IN_BODY | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED},
+	 "how often it is run again by itself after it has failed, and perhaps after which exit codes (a signal is 128 and its number), and with how much memory after it was killed for that",
+	 .most = 200, .example = "2:on=75,100-110:mem=x2", .in = IN_BODY | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED},
 
 	/* ---- cost ---- */
 	{"estimate", .is = IS_INT | IS_NULL, "seconds that it will run; with a deadline and a budget", .least = 1,

@@ -61,6 +61,7 @@
 #include "server/book/mail.h"
 #include "server/book/outbox.h"
 #include "server/job/jobs.h"
+#include "server/life/enter/submit.h"
 #include "server/life/wait/amounts.h"
 #include "server/life/world/dispatch.h"
 #include "server/life/world/world.h"
@@ -371,6 +372,7 @@ static int prepare(struct server *s, struct err *err)
 	s->post->show_life = stream_life;
 	s->post->show_move = journal_move;
 	s->post->heard = journal_heard;
+	s->post->grow = job_grow;
 	clock_read(s);
 	/* the range of JSON integers */
 	s->instance->boot = hash_bytes(live_boot(), strlen(live_boot())) & INT64_MAX;

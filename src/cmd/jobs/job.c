@@ -235,6 +235,8 @@ static void job_print(const json_t *job)
 	line_price(job);
 	line_text("after", job, "depend");
 	line_text("restarts", job, "restart");
+	if (*object_text(job, "retries"))
+		line("retries", "%s, %" PRId64 " used", object_text(job, "retries"), object_number(job, "retried", 0));
 	line_text("elements", job, "array_spec");
 	line_instant("not before", job, "at", now);
 	line_instant("submitted", job, "created", now);

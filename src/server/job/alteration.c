@@ -3,12 +3,14 @@
  * that were given.
  */
 #include <jansson.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/amount.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/members.h"
@@ -16,6 +18,7 @@
 #include "core/jobschema.h"
 #include "core/kind.h"
 #include "core/reqtext.h"
+#include "core/res.h"
 #include "rules/libra.h"
 #include "server/base/asker.h"
 #include "server/base/words.h"
@@ -145,6 +148,31 @@ static int body_change(struct server *s, uint32_t id, const json_t *args, struct
 	if (rc == 0)
 		rc = body_write(o, &ret->body, err);
 	json_decref(o);
+	return rc;
+}
+
+int alteration_grow(struct server *s, uint32_t id, double factor, struct arena *a, struct submission *ret,
+		    struct err *err)
+{
+	const struct entry *e = &s->jobs->entries.v[id];
+	struct reqtext *t = &ret->text;
+
+	*ret = (struct submission){.displace = -1, .spec = spec_copy(e->spec)};
+	ret->spec->holds = e->holds;
+	int rc = spec_request(s, ret->spec, a, t, err);
+	if (rc < 0)
+		return rc;
+	int64_t *amount[] = {&t->job.v[RES_MEM], &t->pmem};
+	for (int i = 0; i < 2 + t->nchunks; i++) {
+		int64_t *one = i < 2 ? amount[i] : &t->chunk[i - 2].need.v[RES_MEM];
+		double more = ceil((double)*one * factor);
+		if (more > (double)MEMORY_MAX)
+			return err_set(err, -EINVAL, "more memory than there can be");
+		*one = (int64_t)more;
+	}
+	rc = read_request(s, word_text(s, e->spec->queue), a, ret, err);
+	if (rc == 0 && e->spec->rare->libra.estimate && asks_otherwise(e->spec, ret->spec))
+		rc = price_agreed_refuse(err);
 	return rc;
 }
 

@@ -46,6 +46,9 @@ int submission_read(struct server *s, const struct asker *who, const json_t *job
  * result. */
 int alteration_read(struct server *s, const struct asker *who, uint32_t id, const json_t *args, struct arena *a,
 		    struct submission *ret, struct err *err);
+/* Reads an alteration to `factor` times the memory. */
+int alteration_grow(struct server *s, uint32_t id, double factor, struct arena *a, struct submission *ret,
+		    struct err *err);
 void submission_fini(struct submission *x);
 
 /* submission_write.c: returns the job as it would be submitted now, without its script and

@@ -213,6 +213,11 @@ static void f_failures(const struct subject *x, struct value *v)
 	put_int(v, x->e->failures ? x->e->failures->total : 0);
 }
 
+static void f_retried(const struct subject *x, struct value *v)
+{
+	put_int(v, x->e->retried);
+}
+
 static const struct request *request_of(const struct subject *x)
 {
 	return cluster_job_request(x->s->cluster, x->job);
@@ -752,6 +757,7 @@ static const struct field derived_fields[] = {
 	{"holds", .is = IS_TEXT, NULL, f_holds},
 	{"attempt", .is = IS_INT, NULL, f_attempt},
 	{"failures", .is = IS_INT, NULL, f_failures},
+	{"retried", .is = IS_INT, "how often it was run again by itself since it had failed", f_retried},
 	{"cpus", .is = IS_INT, NULL, f_cpus},
 	{"nodect", .is = IS_INT, NULL, f_nodect},
 	{"ppn", .is = IS_INT, NULL, f_ppn},

@@ -2,13 +2,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+#include "base/err.h"
 #include "base/strbuf.h"
 #include "core/job.h"
 #include "sched/sched.h"
+#include "server/base/asker.h"
 #include "server/base/clock.h"
+#include "server/base/tried.h"
+#include "server/base/words.h"
+#include "server/book/quotas.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/job/submission.h"
+#include "server/life/enter/submit.h"
 #include "server/life/enter/walltime.h"
 #include "server/life/wait/depend.h"
 #include "server/life/world/block.h"
@@ -37,6 +45,31 @@ void entry_alter(struct server *s, uint32_t id, const struct payload *p)
 		depend_watch(s, id);
 	if (waits)
 		block_begin(s, id);
+}
+
+int job_grow(struct server *s, uint32_t id, double factor, struct err *err)
+{
+	struct asker owner = owner_of(s, s->jobs->entries.v[id].spec);
+	struct arena *a = arena_create();
+	struct trial trial = {0};
+	struct submission x;
+
+	trial_enter(s, &trial);
+	int rc = alteration_grow(s, id, factor, a, &x, err);
+	if (rc == 0)
+		rc = alter_check(s, &owner, id, &x, false, a, err);
+	trial_leave(s);
+	if (rc == 0)
+		rc = quotas_alter(s, id, x.spec, err);
+	if (rc == 0 && asks_otherwise(s->jobs->entries.v[id].spec, x.spec))
+		entry_alter(s, id,
+			    &(struct payload){.spec = x.spec,
+					      .text = arena_printf(a, "memory was the cause: it now requests %s",
+								   word_text(s, x.spec->resources))});
+	submission_fini(&x);
+	trial_end(s, &trial, rc == 0);
+	arena_destroy(a);
+	return rc;
 }
 
 /* Stores a change of an array as a whole. */

@@ -712,25 +712,46 @@ static void requeue(struct server *s, uint32_t id, const struct result *r)
 	requeue_as(s, id, r, false, "to be run again, as was asked for");
 }
 
+/* Ends a job that waits to run again. */
+static void waiting_finish(struct server *s, uint32_t id, const struct result *r, const char *text)
+{
+	struct payload p = result_payload(s, id, r);
+
+	p.text = text;
+	start_recall(s, id);
+	sched_delete(s->sched, id, s->clock->now, &p);
+}
+
 /* Runs a job again that has failed, if its user wants that. What took too long would do so
  * again. */
 static bool retry(struct server *s, uint32_t id, const struct result *r)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
+	bool memory = r->cause == CAUSE_MEMORY;
 	int64_t code = r->how == RESULT_SIGNALED ? 128 + r->status : r->status;
 	struct retries retries = {0};
 	json_t *body = NULL;
-	char text[120];
+	char text[200];
+	struct err err;
 
-	if (code == 0 || e->intent != INTENT_NONE || e->spec->interactive ||
-	    (r->cause != CAUSE_ITSELF && r->cause != CAUSE_MEMORY) || body_read(s, id, &body, NULL) < 0)
+	if (code == 0 || e->intent != INTENT_NONE || e->spec->interactive || (r->cause != CAUSE_ITSELF && !memory) ||
+	    body_read(s, id, &body, NULL) < 0)
 		return false;
 	const char *wanted = json_string_value(json_object_get(body, "retries"));
-	bool due = wanted && retries_parse(wanted, &retries, NULL) == 0 && retries_due(&retries, e->retried, code);
+	bool due =
+		wanted && retries_parse(wanted, &retries, NULL) == 0 && retries_due(&retries, e->retried, code, memory);
 	if (due) {
-		snprintf(text, sizeof text, "failed with exit status %lld: retry %d of %lld", (long long)code,
-			 e->retried + 1, (long long)retries.n);
+		if (memory)
+			snprintf(text, sizeof text, "killed for memory: retry %d of %lld", e->retried + 1,
+				 (long long)retries.n);
+		else
+			snprintf(text, sizeof text, "failed with exit status %lld: retry %d of %lld", (long long)code,
+				 e->retried + 1, (long long)retries.n);
 		requeue_as(s, id, r, true, text);
+	}
+	if (due && memory && retries.memory > 0 && s->post->grow && s->post->grow(s, id, retries.memory, &err) < 0) {
+		snprintf(text, sizeof text, "not run again with more memory: %.160s", err.text);
+		waiting_finish(s, id, r, text);
 	}
 	retries_fini(&retries);
 	json_decref(body);
@@ -754,11 +775,7 @@ static bool stopped_too_late(const struct server *s, uint32_t id, uint32_t attem
  * gone, and another attempt would repeat everything. */
 static void stopped_finish(struct server *s, uint32_t id, const struct result *r)
 {
-	struct payload p = result_payload(s, id, r);
-
-	p.text = r->reason && *r->reason ? r->reason : "it ended by itself while it was being stopped";
-	start_recall(s, id);
-	sched_delete(s->sched, id, s->clock->now, &p);
+	waiting_finish(s, id, r, r->reason && *r->reason ? r->reason : "it ended by itself while it was being stopped");
 }
 
 static void on_attempt_ended(void *context, const struct result *r)
