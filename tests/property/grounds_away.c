@@ -193,7 +193,8 @@ static void take_away(struct scene *x, const json_t *r, const json_t *left)
 	}
 }
 
-/* All but `left`, which may be NULL. */
+/* Takes away all but `left`, which may be NULL. Dependencies go first, like holds: the length of a
+ * job is predicted when it is released, and what ends here has run for no time at all. */
 static void others_take_away(struct scene *x, const json_t *reasons, const json_t *left)
 {
 	bool depends = false;
@@ -201,14 +202,10 @@ static void others_take_away(struct scene *x, const json_t *reasons, const json_
 	size_t i;
 
 	set(x, "/v1/server", "scheduling", "False");
-	json_array_foreach(reasons, i, r)
-	{
-		depends |= is_code(r, "depend");
-		if (r != left)
-			take_away(x, r, left);
-	}
+	json_array_foreach(reasons, i, r) depends |= is_code(r, "depend");
 	if (depends)
 		depend_leave(x, left && is_code(left, "depend") ? left : NULL);
+	json_array_foreach(reasons, i, r) if (r != left) take_away(x, r, left);
 	if (!left || !is_code(left, "scheduling"))
 		set(x, "/v1/server", "scheduling", "True");
 	settle(x);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
@@ -28,6 +29,9 @@
 #include "server/node/nodes.h"
 #include "server/server.h"
 #include "server/settings/remotes.h"
+#include "store/store.h"
+
+#define NEWS_MOST 100000 /* maximum relations judged as if the jobs in the way had ended */
 
 struct finding {
 	struct server *s;
@@ -214,6 +218,32 @@ static void along_collect(const struct finding *f, unsigned block, job_vec *ret)
 			vec_push(ret, id);
 }
 
+/* Adds the jobs that the end of those in its way would release: they compete with it then. Returns
+ * true if there are any. */
+static bool dependents_collect(const struct finding *f, const reason_vec *reasons, job_vec *ret)
+{
+	const struct server *s = f->s;
+	struct gate *then = NULL;
+	size_t before = ret->n;
+	enum gate_news news;
+	uint32_t id;
+
+	for (size_t i = 0; i < reasons->n; i++)
+		for (size_t k = 0; k < reasons->v[i].holders.n; k++) {
+			uint32_t holder = reasons->v[i].holders.v[k];
+			if (!map_get(&s->jobs->dependents, job_key_number(s->jobs->entries.v[holder].key),
+				     &(uint64_t){0}))
+				continue;
+			then = then ? then : gate_clone(s->gate);
+			gate_ended(then, holder, 0);
+		}
+	for (int i = 0; then && i < NEWS_MOST && (news = gate_news(then, &id, NULL)) != NEWS_NONE; i++)
+		if (news == NEWS_FREED && id != f->id && gate_blocks(then, id) == 0)
+			vec_push(ret, id);
+	gate_destroy(then);
+	return ret->n > before;
+}
+
 static void find_scheduled(struct finding *f, unsigned block, bool released)
 {
 	struct server *s = f->s;
@@ -232,6 +262,11 @@ static void find_scheduled(struct finding *f, unsigned block, bool released)
 		there[i] = !node_gone(&s->hosts->nodes.v[i].life);
 	along_collect(f, block, &along);
 	sched_blockers(s->sched, &ask, &reasons);
+	if (dependents_collect(f, &reasons, &along)) {
+		reasons_fini(&reasons);
+		reasons = (reason_vec){0};
+		sched_blockers(s->sched, &ask, &reasons);
+	}
 	for (size_t i = 0; i < reasons.n; i++)
 		reason_add(f, &reasons.v[i]);
 	vec_free(&reasons); /* the list owns their contents now */
