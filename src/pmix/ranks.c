@@ -326,7 +326,7 @@ bool ranks_retry(struct ranks *r)
 		struct rank *k = &r->rank.v[i];
 		if (!k->unheard || !k->pid)
 			continue;
-		if (process_signal_heard(k->pid, k->unheard) + tree_signal_heard(k->pid, k->unheard) > 0)
+		if (process_signal_heard(k->pid, k->unheard) + tree_signal_heard(k->pid, 0, k->unheard) > 0)
 			k->unheard = 0;
 		else
 			waits = true;

@@ -343,7 +343,7 @@ static void signal_try(struct shepherd *s)
 	v->signal_at = NEVER;
 	if (c->method != CHECKPOINT_SIGNAL || signal <= 0)
 		v->heard_at = boot_us();
-	else if (s->o->launcher ? process_signal_heard(s->job, signal) : tree_signal_heard(getpid(), signal))
+	else if (s->o->launcher ? process_signal_heard(s->job, signal) : tree_signal_heard(getpid(), v->scribe, signal))
 		v->heard_at = boot_us();
 	else
 		v->signal_at = boot_us() + UNHEARD;

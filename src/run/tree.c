@@ -131,21 +131,65 @@ void tree_signal(pid_t root, int signal)
 	vec_free(&l);
 }
 
-/* Reads "SigBlk: " and "SigCgt: " in /proc/PID/status, which have a bit for each signal. */
-static bool is_heard(pid_t pid, int signal)
+struct signals {
+	char state; /* 'S': it sleeps */
+	unsigned long long blocked, caught;
+};
+
+/* Reads "State:", "SigBlk:" and "SigCgt:" in a status file. The sets have a bit for each signal. */
+static bool signals_read(const char *path, struct signals *ret)
 {
-	char path[32], text[4096];
-	unsigned long long blocked = 0, caught = 0;
+	char text[4096];
 	const char *at;
 
-	snprintf(path, sizeof path, "/proc/%d/status", pid);
+	*ret = (struct signals){0};
 	if (proc_file_read(path, text, sizeof text) <= 0)
 		return false;
+	if ((at = strstr(text, "\nState:")))
+		sscanf(at + 7, " %c", &ret->state);
 	if ((at = strstr(text, "\nSigBlk:")))
-		blocked = strtoull(at + 8, NULL, 16);
+		ret->blocked = strtoull(at + 8, NULL, 16);
 	if ((at = strstr(text, "\nSigCgt:")))
-		caught = strtoull(at + 8, NULL, 16);
-	return (blocked | caught) >> (signal - 1) & 1;
+		ret->caught = strtoull(at + 8, NULL, 16);
+	return true;
+}
+
+static bool has_signal(unsigned long long set, int signal)
+{
+	return set >> (signal - 1) & 1;
+}
+
+/* Returns true if a thread of the process sleeps. In sigwait() it does not show as blocked what it
+ * waits for. */
+static bool thread_sleeps(pid_t pid)
+{
+	pid_list threads = {0};
+	struct signals t;
+	char path[64];
+	bool any = false;
+
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	numbers_list(path, &threads);
+	for (size_t i = 0; i < threads.n && !any; i++) {
+		snprintf(path, sizeof path, "/proc/%d/task/%d/status", pid, threads.v[i]);
+		any = signals_read(path, &t) && t.state == 'S';
+	}
+	vec_free(&threads);
+	return any;
+}
+
+/* A shell blocks all signals while it starts a program, and dies of one that comes then: with all
+ * of them blocked, even those of faults, only a process that sleeps is waiting for one. */
+static bool is_heard(pid_t pid, int signal)
+{
+	struct signals p;
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/%d/status", pid);
+	if (!signals_read(path, &p))
+		return false;
+	return has_signal(p.caught, signal) ||
+	       (has_signal(p.blocked, signal) && (!has_signal(p.blocked, SIGSEGV) || thread_sleeps(pid)));
 }
 
 int process_signal_heard(pid_t pid, int signal)
@@ -153,14 +197,14 @@ int process_signal_heard(pid_t pid, int signal)
 	return is_heard(pid, signal) && kill(pid, signal) == 0;
 }
 
-int tree_signal_heard(pid_t root, int signal)
+int tree_signal_heard(pid_t root, pid_t but, int signal)
 {
 	pid_list l = {0};
 	int n = 0;
 
 	tree_list(root, &l);
 	for (size_t i = 0; i < l.n; i++)
-		n += process_signal_heard(l.v[i], signal);
+		n += l.v[i] != but && process_signal_heard(l.v[i], signal);
 	vec_free(&l);
 	return n;
 }

@@ -17,8 +17,8 @@ typedef VEC(pid_t) pid_list;
 void tree_list(pid_t root, pid_list *ret);
 void tree_signal(pid_t root, int signal);
 /* Signals only those that have a handler for it, or wait for it with the signal blocked: it would
- * kill a shell that runs the program. Returns how many got it. */
-int tree_signal_heard(pid_t root, int signal);
+ * kill a shell that runs the program. `but` gets none. Returns how many got it. */
+int tree_signal_heard(pid_t root, pid_t but, int signal);
 int process_signal_heard(pid_t pid, int signal); /* the same for one process: returns 1 or 0 */
 /* Stops what it finds until nothing new appears, then sends SIGKILL to all: not even a fork bomb
  * escapes. */

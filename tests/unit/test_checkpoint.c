@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include <cmocka.h>
 
 #include "run/criu.h"
+#include "run/tree.h"
 #include "support/nest.h"
 #include "support/skip.h"
 
@@ -296,6 +298,74 @@ static void test_end_unasked(void **state)
 		assert_int_equal(r.status, atoi(code));
 		assert_int_equal(access(nest_path(n, "saves/job"), F_OK), i ? -1 : 0);
 	}
+}
+
+/* A job that can handle the signal only a while after it is to end still gets it. */
+static void test_handler_late(void **state)
+{
+	static const char script[] =
+		"echo x >ready; sleep 1; trap ': >$SHUNT_CHECKPOINT_DIR/new/done; exit 0' USR2; while :; do sleep 0.1; done";
+	struct nest *n = *state;
+	struct order o = saving_order(n, "7.1", script);
+
+	nest_send(n, &o);
+	nest_await(n, nest_path(n, "ready"));
+	nest_save(n, "7.1", SAVE_PREEMPTED, 100);
+	struct result r = nest_result(n, "7.1");
+	assert_int_equal(r.how, RESULT_EXITED);
+	assert_int_equal(r.cause, CAUSE_ORDERED);
+	assert_int_equal(r.saves.state, SAVE_GOOD);
+}
+
+/* Starts a process that blocks one signal, or all of them, and then computes or sleeps. */
+static pid_t blocker_start(const int *one, bool sleeps)
+{
+	pid_t parent = getpid(), pid;
+	int ready[2];
+	sigset_t set;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(one ? sigemptyset : sigfillset)(&set);
+		if (one)
+			sigaddset(&set, *one);
+		sigprocmask(SIG_SETMASK, &set, NULL);
+		if (write(ready[1], "", 1) != 1 || getppid() != parent)
+			_exit(1);
+		for (volatile unsigned i = 0;; i++)
+			if (sleeps)
+				pause();
+	}
+	assert_int_equal(read(ready[0], &(char){0}, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+static void blocker_end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* A process that blocks everything for a moment, as a shell does while it starts a program, would
+ * be killed by the signal; one that waits with it blocked is not. */
+static void test_blocked(void **state)
+{
+	pid_t pid = blocker_start(NULL, false);
+
+	assert_int_equal(process_signal_heard(pid, SIGUSR2), 0);
+	blocker_end(pid);
+	pid = blocker_start(&(int){SIGUSR2}, false);
+	assert_int_equal(process_signal_heard(pid, SIGUSR2), 1);
+	assert_int_equal(process_signal_heard(pid, SIGUSR1), 0);
+	blocker_end(pid);
+	pid = blocker_start(NULL, true);
+	while (!process_signal_heard(pid, SIGUSR2)) /* until it sleeps */
+		usleep(1000);
+	blocker_end(pid);
 }
 
 /* A program beside it saves it. */
@@ -693,10 +763,12 @@ static void test_criu_files(void **state)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-		TEST(test_preempted),	TEST(test_lease),      TEST(test_periodic),    TEST(test_failed),
-		TEST(test_end_unasked), TEST(test_walltime),   TEST(test_exit),	       TEST(test_script),
-		TEST(test_restarter),	TEST(test_hostile),    TEST(test_unreadable),  TEST(test_environment),
-		TEST(test_early_final), TEST(test_early_race), TEST(test_early_other), TEST(test_suspended),
+		TEST(test_preempted),	TEST(test_lease),	 TEST(test_periodic),
+		TEST(test_failed),	TEST(test_end_unasked),	 TEST(test_walltime),
+		TEST(test_exit),	TEST(test_script),	 TEST(test_restarter),
+		TEST(test_hostile),	TEST(test_unreadable),	 TEST(test_environment),
+		TEST(test_early_final), TEST(test_early_race),	 TEST(test_early_other),
+		TEST(test_suspended),	TEST(test_handler_late), cmocka_unit_test(test_blocked),
 		TEST(test_criu_files),
 	};
 
