@@ -154,7 +154,7 @@ export const sentences: Record<string, string> = {
   "restart: job {1} has no checkpoint to restart from": "o trabalho {1} não tem checkpoint de onde recomeçar",
   "restart: there is no job {1}, or it was forgotten together with its checkpoints": "o trabalho {1} não existe, ou foi esquecido junto com seus checkpoints",
   "the script has {1} bytes: at most {2} are taken": "o script tem {1} bytes: são aceitos no máximo {2}",
-  "args and environment take {1} bytes (32 for each text besides its length): at most {2} are taken": "args e environment ocupam {1} bytes (32 por texto além do seu tamanho): são aceitos no máximo {2}",
+  "args and environment take {1} bytes in JSON (32 for each text besides its length): at most {2} are taken": "args e environment ocupam {1} bytes em JSON (32 por texto além do seu tamanho): são aceitos no máximo {2}",
   "{1} must be a whole number from {2} to {3}": "{1} deve ser um número inteiro de {2} a {3}",
   "Nothing was submitted ({1}). Try again later.": "Nada foi submetido ({1}). Tente novamente mais tarde.",
   /* forecasts */

@@ -16,18 +16,18 @@ static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 void base64_encode(const void *data, size_t n, struct strbuf *out)
 {
 	const uint8_t *p = data;
+	char *to = strbuf_room(out, (n + 2) / 3 * 4);
 
 	for (size_t i = 0; i < n; i += 3) {
 		size_t left = n - i;
 		uint32_t bits =
 			(uint32_t)p[i] << 16 | (left > 1 ? (uint32_t)p[i + 1] << 8 : 0) | (left > 2 ? p[i + 2] : 0);
-		char group[4] = {alphabet[bits >> 18], alphabet[bits >> 12 & 63], '=', '='};
-		if (left > 1)
-			group[2] = alphabet[bits >> 6 & 63];
-		if (left > 2)
-			group[3] = alphabet[bits & 63];
-		strbuf_add(out, group, sizeof group);
+		const char group[] = {alphabet[bits >> 18], alphabet[bits >> 12 & 63],
+				      left > 1 ? alphabet[bits >> 6 & 63] : '=', left > 2 ? alphabet[bits & 63] : '='};
+		to = mempcpy(to, group, sizeof group);
 	}
+	*to = '\0';
+	out->n += (n + 2) / 3 * 4;
 }
 
 /* Values of the letters, plus one; 0: not in the alphabet. */

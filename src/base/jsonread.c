@@ -2,12 +2,13 @@
  * jsonread.c - see jsonread.h.
  *
  * Reads what programs write: objects and lists of texts, integers and words. At anything else (real
- * numbers, \u, long keys, control characters, every error) it gives up, and jansson reads the whole
- * text again, so that there is one set of rules. jansson looks at each byte through several calls;
- * this looks at it once.
+ * numbers, most of \u, long keys, control characters, every error) it gives up, and jansson reads
+ * the whole text again, so that there is one set of rules. jansson looks at each byte through
+ * several calls; this looks at it once.
  */
 #include "base/jsonread.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/jsonread_internal.h"
@@ -48,12 +49,31 @@ static bool plain_skip(struct jsonread *r)
 	return high & 0x80;
 }
 
+/* Replaces an escape of a control character other than NUL by its character, as
+ * json_write() writes it. */
+static bool control_take(struct jsonread *r)
+{
+	static const char digits[] = "0123456789abcdefABCDEF";
+	const char *low = r->at[5] ? strchr(digits, r->at[5]) : NULL;
+
+	if (memcmp(r->at + 2, "00", 2) != 0 || (r->at[4] != '0' && r->at[4] != '1') || !low)
+		return false;
+	ptrdiff_t value = (low - digits < 16 ? low - digits : low - digits - 6) + (r->at[4] == '1' ? 16 : 0);
+	if (value == 0)
+		return false;
+	strbuf_char(&r->text, (char)value);
+	r->at += 6;
+	return true;
+}
+
 /* Replaces an escape by its character. */
 static bool escape_take(struct jsonread *r)
 {
 	static const char letters[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
 	const char *found = r->end - r->at >= 2 && r->at[1] ? strchr(letters, r->at[1]) : NULL;
 
+	if (r->end - r->at >= 6 && r->at[1] == 'u')
+		return control_take(r);
 	if (!found)
 		return false;
 	strbuf_add(&r->text, means + (found - letters), 1);

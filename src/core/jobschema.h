@@ -26,8 +26,8 @@ struct spec_rare;
 #define JOB_TEXT_MOST 4096 /* bytes of a path or another text in the body */
 /* bytes of a script: larger ones would hold the server up when they are stored and started */
 #define JOB_SCRIPT_MOST (4u << 20)
-/* bytes of arguments and environment: Linux runs no program with more by default. Each text counts
- * JOB_WORD_EXTRA more. */
+/* bytes of arguments and environment in JSON: Linux runs no program with more by default. Each text
+ * counts JOB_WORD_EXTRA more. */
 #define JOB_WORDS_MOST (2u << 20)
 #define JOB_WORD_EXTRA 32
 

@@ -475,6 +475,14 @@ static void what_a_start_needs_is_bounded(void **state)
 	assert_int_equal(submit_environment(f, "\"hold\":\"u\",", 2100, 1000), 400);
 	says(f, "args and environment take 21");
 	assert_int_equal(submit_environment(f, "\"hold\":\"u\",", 66000, 1), 400);
+	/* the store has six bytes for each */
+	strbuf_puts(&body, "{\"hold\":\"u\",\"script\":\"true\",\"environment\":[\"A=");
+	for (int i = 0; i < 350000; i++)
+		strbuf_puts(&body, "\\u0001");
+	strbuf_puts(&body, "\"]}");
+	assert_int_equal(site_ask(f, USER, "POST", "/v1/jobs", body.text), 400);
+	says(f, "args and environment take 2100034 bytes in JSON");
+	strbuf_clear(&body);
 	unsigned job = submit(f, "");
 	strbuf_printf(&body, "{\"args\":[\"%0*d\"]}", 2 << 20, 0);
 	char id[16];

@@ -1,6 +1,6 @@
 /*
- * test_jsonread.c - json_read() gives for every text what json_loadb() gives: texts by hand, and
- * random changes of one text.
+ * test_jsonread.c - json_read() gives for every text what json_loadb() gives, and json_write() for
+ * every value what json_dumps() gives: texts by hand, and random changes of one text.
  */
 #include <jansson.h>
 #include <setjmp.h>
@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/jsonread.h"
+#include "base/jsonwrite.h"
 #include "base/rng.h"
 
 #define CASES 200000
@@ -33,6 +34,14 @@ static void compare(const char *text, size_t n, size_t flags)
 	assert_int_equal(error.line, expected.line);
 	assert_string_equal(error.text, expected.text);
 	assert_string_equal(error.source, expected.source);
+	if (a) {
+		struct strbuf out = {0};
+		char *dump = json_dumps(a, JSON_COMPACT | JSON_ENCODE_ANY);
+		json_write(a, &out);
+		assert_string_equal(strbuf_text(&out), dump);
+		free(dump);
+		strbuf_fini(&out);
+	}
 	json_decref(a);
 	json_decref(b);
 	free(exact);
@@ -84,6 +93,12 @@ static void test_texts(void **state)
 		"[\"a\\n\\t\\\"\\\\\\/\\b\\f\\r\"]",
 		"[\"\\u0041\\u00e4\\ud83d\\ude00\"]",
 		"[\"\\u0000\"]",
+		"[\"\\u0001\\u000b\\u000a\\u001f\\u001Fx\\u0019\"]",
+		"[\"\\u001g\"]",
+		"[\"\\u0020\\u007f\"]",
+		"[\"\\u001\"]",
+		"[\"\\u000",
+		"{\"\\u0001\":\"a\\u0001\"}",
 		"[\"\\x\"]",
 		"[\"\\",
 		"[\"a\nb\"]",
@@ -121,7 +136,7 @@ static void test_depth(void **state)
 static void test_changes(void **state)
 {
 	static const char text[] =
-		"{\"name\":\"b\\\"c\", \"n\":[1,-20,{\"x\":null,\"\xc3\xa4\":true}],\"e\":[\"A=\\n\",\"\"]}";
+		"{\"name\":\"b\\\"c\", \"n\":[1,-20,{\"x\":null,\"\xc3\xa4\":true}],\"e\":[\"A=\\n\",\"\\u001b[\"]}";
 	static const char letters[] = "\"\\{}[]:,0123-.eEtrufalsn \n\t/bx\x80\xc3\xa4\x7f";
 	struct rng r;
 

@@ -10,7 +10,9 @@
 
 #include "base/err.h"
 #include "base/jsonread.h"
+#include "base/jsonwrite.h"
 #include "base/members.h"
+#include "base/strbuf.h"
 #include "core/jobschema.h"
 #include "core/retries.h"
 #include "server/job/body.h"
@@ -116,7 +118,7 @@ static int member_copy(const struct field *f, const json_t *job, json_t *body, s
 	return rc;
 }
 
-/* Returns the size of a list of texts, some of them in base64. */
+/* Returns the size of a list of texts in the store, some of them in base64. */
 static size_t words_size(const json_t *list)
 {
 	const json_t *v;
@@ -125,7 +127,8 @@ static size_t words_size(const json_t *list)
 	json_array_foreach((json_t *)list, i, v)
 	{
 		const json_t *b = json_object_get(v, "base64");
-		sum += JOB_WORD_EXTRA + (b ? json_string_length(b) / 4 * 3 : json_string_length(v));
+		const json_t *text = b ? b : v;
+		sum += JOB_WORD_EXTRA + json_text_size(json_string_value(text), json_string_length(text));
 	}
 	return sum;
 }
@@ -137,7 +140,7 @@ static int words_check(const json_t *job, struct err *err)
 	return n <= JOB_WORDS_MOST
 		       ? 0
 		       : err_set(err, -E2BIG,
-				 "args and environment take %zu bytes (32 for each text besides its length): at most %u are taken",
+				 "args and environment take %zu bytes in JSON (32 for each text besides its length): at most %u are taken",
 				 n, JOB_WORDS_MOST);
 }
 
@@ -149,8 +152,11 @@ int body_write(const json_t *job, char **ret, struct err *err)
 	for (const struct field *f = job_members; f->name && rc == 0; f++)
 		if (f->in & IN_BODY)
 			rc = member_copy(f, job, body, err);
-	if (rc == 0)
-		*ret = json_dumps(body, JSON_COMPACT);
+	if (rc == 0) {
+		struct strbuf text = {0};
+		json_write(body, &text);
+		*ret = text.text;
+	}
 	json_decref(body);
 	return rc;
 }

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/jsonread.h"
+#include "base/jsonwrite.h"
 #include "base/map.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -57,10 +58,10 @@ json_t *api_body(struct http_request *r, struct err *err)
 
 void api_answer(struct http_request *r, int status, json_t *o)
 {
-	char *text = json_dumps(o, JSON_COMPACT);
+	struct strbuf text = {0};
 
-	http_reply(r, status, "application/json", text, strlen(text));
-	free(text);
+	json_write(o, &text);
+	http_reply_strbuf(r, status, "application/json", &text);
 	json_decref(o);
 }
 

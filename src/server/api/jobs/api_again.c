@@ -111,8 +111,8 @@ void api_submission(struct server *s, const struct call *c)
 		api_answer(c->r, 200, job);
 }
 
-/* Makes the text of the new submission, in the request's memory. */
-static int again_text(struct server *s, const struct call *c, char **ret, struct err *err)
+/* Makes the new submission. */
+static int again_make(struct server *s, const struct call *c, json_t **ret, struct err *err)
 {
 	json_t *job = NULL;
 	struct array *a;
@@ -130,12 +130,10 @@ static int again_text(struct server *s, const struct call *c, char **ret, struct
 		json_object_del(c->body, "only");
 		rc = submission_update(job, c->body, err);
 	}
-	if (rc == 0) {
-		char *text = json_dumps(job, JSON_COMPACT);
-		*ret = arena_printf(request_arena(c->r), "%s", text);
-		free(text);
-	}
-	json_decref(job);
+	if (rc == 0)
+		*ret = job;
+	else
+		json_decref(job);
 	return rc;
 }
 
@@ -143,11 +141,11 @@ void api_again(struct server *s, const struct call *c)
 {
 	/* a repetition is answered by its key, even if the server has forgotten the job since */
 	bool repeated = submit_repeats(s, c->r, c->w);
-	char *text = "{}";
+	json_t *job = NULL;
 	struct err err;
 
-	if (!repeated && again_text(s, c, &text, &err) < 0)
+	if (!repeated && again_make(s, c, &job, &err) < 0)
 		api_refuse(c->r, &err);
 	else
-		submit_start(s, c, text, strlen(text));
+		submit_start(s, c, job ? job : json_object());
 }

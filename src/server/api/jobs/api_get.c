@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/json.h"
+#include "base/jsonwrite.h"
 #include "base/strbuf.h"
 #include "core/job.h"
 #include "net/http.h"
@@ -65,9 +66,10 @@ void api_get(struct server *s, const struct call *c)
 	json_begin(&j, &out);
 	show_members(s, &j, id, a, &f, body);
 	if (asker_may(s, c->w, ACT_READ, s->jobs->entries.v[id].spec) && json_object_get(body, "environment")) {
-		char *environment = json_dumps(json_object_get(body, "environment"), JSON_COMPACT);
-		json_raw(&j, "environment", environment);
-		free(environment);
+		struct strbuf environment = {0};
+		json_write(json_object_get(body, "environment"), &environment);
+		json_raw(&j, "environment", environment.text);
+		strbuf_fini(&environment);
 	}
 	json_close_object(&j);
 	json_decref(body);

@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/jsonwrite.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -454,12 +456,6 @@ static bool same_is_read(const struct server *s, const struct submit_work *w)
 	       s->slices->submitting->who.uid == w->who.uid && strcmp(s->slices->submitting->key, w->key) == 0;
 }
 
-/* The jobs are the request's body, which may have been read already, or what was made of it. */
-static json_t *body_read_whole(const struct submit_work *w, struct err *err)
-{
-	return w->text == request_body(w->r, NULL) ? api_body(w->r, err) : api_json(w->text, w->ntext, err);
-}
-
 /* Handles a submission at once. Returns true if it continues as a work. */
 static bool submit_now(struct server *s, struct submit_work *w)
 {
@@ -469,7 +465,8 @@ static bool submit_now(struct server *s, struct submit_work *w)
 	size_t i;
 	int rc = 0;
 
-	w->body = body_read_whole(w, &err);
+	if (!w->body)
+		w->body = api_body(w->r, &err);
 	list = json_object_get(w->body, "jobs");
 	w->bulk = json_is_array(list);
 	if (!w->body) {
@@ -545,14 +542,26 @@ static bool hook_step(struct server *s, struct submit_work *w)
 		return submit_begin(s, w);
 	hooked_mails(s, last);
 	/* needed for the record of the refused job */
-	w->body = request_number(w->r) ? body_read_whole(w, &err) : NULL;
+	if (!w->body && request_number(w->r))
+		w->body = api_body(w->r, &err);
 	int rc = err_code(&err, CODE_REFUSED, "%s", last->message);
 	if (w->hook->answers.n > 1)
 		err_prefix(&err, rc, "jobs[%zu]", w->hook->answers.n - 1);
 	return submit_refuse(s, w, &err);
 }
 
-void submit_start(struct server *s, const struct call *c, const char *text, size_t n)
+/* Writes a job that was made here into the request's memory, for the hooks. */
+static void job_write(struct submit_work *w)
+{
+	struct strbuf text = {0};
+
+	json_write(w->body, &text);
+	w->text = arena_strndup(request_arena(w->r), text.text, text.n);
+	w->ntext = text.n;
+	strbuf_fini(&text);
+}
+
+void submit_start(struct server *s, const struct call *c, json_t *job)
 {
 	struct submit_work *w = mem_zalloc(sizeof *w);
 	struct err err;
@@ -560,14 +569,16 @@ void submit_start(struct server *s, const struct call *c, const char *text, size
 
 	w->r = c->r;
 	w->who = *c->w;
-	w->text = text;
-	w->ntext = n;
+	w->body = job;
+	w->text = job ? "" : request_body(c->r, &w->ntext);
 	w->keyed = keyed > 0;
 	w->phase = SUBMIT_READ;
 	if (keyed < 0) {
 		submit_refuse(s, w, &err);
 	} else if (hooks_want(s, HOOK_SUBMIT) && !(w->keyed && submitted_find(s, &w->who, w->key))) {
 		w->phase = SUBMIT_HOOK;
+		if (job)
+			job_write(w);
 		hook_begin(s, w);
 		work_add(s, &w->work, &submit_kind);
 	} else if (submit_begin(s, w)) {
@@ -577,8 +588,5 @@ void submit_start(struct server *s, const struct call *c, const char *text, size
 
 void api_submit(struct server *s, const struct call *c)
 {
-	size_t n;
-	const char *text = request_body(c->r, &n);
-
-	submit_start(s, c, text, n);
+	submit_start(s, c, NULL);
 }

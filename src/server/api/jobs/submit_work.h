@@ -60,7 +60,7 @@ struct submit_work {
 	struct json j;
 };
 
-/* Begins a submission of the jobs in `text`, which lasts as long as the request. */
-void submit_start(struct server *s, const struct call *c, const char *text, size_t n);
+/* Begins a submission of `job`, which is given away; NULL: of the request's body. */
+void submit_start(struct server *s, const struct call *c, json_t *job);
 
 #endif
