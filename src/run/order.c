@@ -1,8 +1,5 @@
 /*
- * order.c - orders and results as JSON, by the rows of each struct.
- *
- * A missing member has its default; an unknown one comes from a newer version. Members that are 0
- * are not written, because 0 is the default of every member.
+ * order.c - orders as JSON, by the rows of each struct (order_internal.h).
  */
 #include "run/order.h"
 
@@ -11,19 +8,12 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/codec.h"
-#include "base/jsonread.h"
 #include "run/criu.h"
 #include "run/order_internal.h"
 
 #define LIST_MAX 100000 /* maximum elements of a list, and the greatest number in it */
 #define HOST_MAX 255	/* maximum bytes of a host's name or address */
 
-/* Bounds for numbers that are added to others and multiplied by small factors. */
-#define WIDE(type, member) .least = INT64_MIN / 4, .most = INT64_MAX / 4, MEMBER(type, member)
-#define COUNTED(type, member) .least = 0, .most = INT64_MAX / 4, MEMBER(type, member)
-#define USED(type, member) .least = 0, .most = RESULT_USE_MAX, MEMBER(type, member)
-#define BYTES(type, member) MEMBER_AS(FORM_BYTES, type, member)
 #define INTS(member, number) .most = LIST_MAX, MEMBER_LIST(FORM_INTS, struct order, member, number)
 /* The greatest value means "none" to system calls, and ALWAYS keeps a missing uid from meaning
  * root. */
@@ -127,56 +117,11 @@ static const struct field order_rows[] = {
 	{0},
 };
 
-static const struct field saves_rows[] = {
-	{"state", .words = "none|begun|good|failed", MEMBER_AS(FORM_CHOICE, struct saves, state)},
-	{"cause", .words = save_choice, MEMBER_AS(FORM_CHOICE, struct saves, cause)},
-	{"good", .most = INT32_MAX, MEMBER(struct saves, good)},
-	{"failed", .most = INT32_MAX, MEMBER(struct saves, failed)},
-	{"number", COUNTED(struct saves, number)},
-	{"covers_ms", COUNTED(struct saves, covers_ms)},
-	{"saved_us", WIDE(struct saves, saved_us)},
-	{"took_ms", COUNTED(struct saves, took_ms)},
-	{"restarted", COUNTED(struct saves, restarted)},
-	{0},
-};
-const struct schema saves_schema = {.fields = saves_rows};
-
-static const struct field result_rows[] = {
-	{"tag", .in = ALWAYS, BYTES(struct result, tag)},
-	{"how", .in = ALWAYS, .words = "exited|signaled|not_started|runs", MEMBER_AS(FORM_CHOICE, struct result, how)},
-	{"status", MEMBER(struct result, status)},
-	{"cause", .words = "itself|walltime|memory|ordered|hung_up|lease|shutdown",
-	 MEMBER_AS(FORM_CHOICE, struct result, cause)},
-	{"started_us", WIDE(struct result, started_us)},
-	{"ended_us", WIDE(struct result, ended_us)},
-	{"ran_ms", USED(struct result, ran_ms)},
-	{"cpu_ms", USED(struct result, cpu_ms)},
-	{"memory_kib", USED(struct result, memory_kib)},
-	{"session", MEMBER(struct result, session)},
-	{"reason", BYTES(struct result, reason)},
-	{"ready", MEMBER(struct result, ready)},
-	{"unclear", MEMBER(struct result, unclear)},
-	{"saved", MEMBER(struct result, saved)},
-	{"saves", .of = &saves_schema, MEMBER_AS(FORM_RECORD, struct result, saves)},
-	{0},
-};
-const struct schema result_schema = {.fields = result_rows};
-
 /* ---- writing JSON ---- */
 
 void order_write(const struct order *o, struct strbuf *out)
 {
 	record_store_text(order_rows, 0, o, NULL, out);
-}
-
-void saves_write(const struct saves *v, struct strbuf *out)
-{
-	record_store_text(saves_rows, 0, v, NULL, out);
-}
-
-void result_write(const struct result *r, struct strbuf *out)
-{
-	record_store_text(result_rows, 0, r, NULL, out);
 }
 
 /* ---- checks ---- */
@@ -318,19 +263,6 @@ static int order_take(int r, struct order *o, struct order *ret, struct err *err
 	return r;
 }
 
-/* Checks a result that was read with the result `r`. */
-static int result_take(int r, const struct result *res, struct result *ret, struct err *err)
-{
-	if (r)
-		return err_prefix(err, r, "result");
-	if (res->status < (res->how == RESULT_SIGNALED) ||
-	    res->status > (res->how == RESULT_SIGNALED ? RESULT_SIGNAL_MAX : RESULT_EXIT_MAX))
-		return err_set(err, -EINVAL, "result: status %d is not an exit code (0-%d) or a signal (1-%d)",
-			       res->status, RESULT_EXIT_MAX, RESULT_SIGNAL_MAX);
-	*ret = *res;
-	return 0;
-}
-
 int order_load(const json_t *object, struct arena *a, struct order *ret, struct err *err)
 {
 	struct order o;
@@ -343,37 +275,4 @@ int order_read(const char *text, size_t n, struct arena *a, struct order *ret, s
 	struct order o;
 
 	return order_take(record_read_text(order_rows, 0, text, n, &o, a, err), &o, ret, err);
-}
-
-int result_load(const json_t *object, struct arena *a, struct result *ret, struct err *err)
-{
-	struct result res;
-
-	return result_take(record_read(result_rows, 0, object, &res, a, err), &res, ret, err);
-}
-
-int result_read(const char *text, size_t n, struct arena *a, struct result *ret, struct err *err)
-{
-	struct result res;
-
-	return result_take(record_read_text(result_rows, 0, text, n, &res, a, err), &res, ret, err);
-}
-
-int saves_load(const json_t *object, struct saves *ret)
-{
-	struct saves saves;
-	int r = record_load(saves_rows, 0, object, &saves, NULL, NULL);
-
-	if (!r)
-		*ret = saves;
-	return r;
-}
-
-int saves_read(const char *text, size_t n, struct saves *ret)
-{
-	json_t *root = json_read(text, n, 0, NULL);
-	int r = saves_load(root, ret);
-
-	json_decref(root);
-	return r;
 }
