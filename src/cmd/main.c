@@ -2,7 +2,6 @@
  * main.c - the `shunt` command: the table of subcommands, and choosing one by the first word, or by
  * the name of the link through which it is called (qsub).
  */
-#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,14 +153,5 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	screen_begin();
-
-	int code = dispatch(argc, argv);
-
-	/* Failing to write the output is a failure. */
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		if (errno != EPIPE)
-			fprintf(stderr, "shunt: standard output: %s\n", strerror(errno));
-		return code == EXIT_OK ? EXIT_FAILED : code;
-	}
-	return code;
+	return screen_end(dispatch(argc, argv));
 }

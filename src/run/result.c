@@ -1,6 +1,6 @@
 /*
- * result.c - results and checkpoints as JSON, by the rows of each struct; apart from orders, so that
- * a command that reads a result is not linked with what checks an order.
+ * result.c - results and checkpoints as JSON, by the rows of each struct; apart from orders, so
+ * that a command that reads a result is not linked with what checks an order.
  */
 #include <errno.h>
 #include <jansson.h>

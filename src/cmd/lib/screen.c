@@ -12,6 +12,7 @@
 #include "base/fdio.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "cmd/lib/command.h"
 
 /* One of the two streams. The first bytes of a character that arrives in two pieces wait here. */
 struct screen {
@@ -67,6 +68,15 @@ void screen_begin(void)
 	setvbuf(err, NULL, _IONBF, 0);
 	stdout = out;
 	stderr = err;
+}
+
+int screen_end(int code)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return code;
+	if (errno != EPIPE)
+		fprintf(stderr, "shunt: standard output: %s\n", strerror(errno));
+	return code == EXIT_OK ? EXIT_FAILED : code;
 }
 
 int screen_raw(FILE *out, const char *data, size_t n)

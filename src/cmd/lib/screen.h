@@ -10,6 +10,9 @@
 
 /* Starts to clean `stdout` and `stderr`. Must be called before anything is printed. */
 void screen_begin(void);
+/* Prints what is still buffered. Returns the exit code: output that can't be written is a
+ * failure. */
+int screen_end(int code);
 /* Writes bytes unchanged, after what `out` (stdout or stderr) has printed so far: our own colors,
  * and the user's own data (docs/security.md lists the uses). Returns 0 or -errno. */
 int screen_raw(FILE *out, const char *data, size_t n);
