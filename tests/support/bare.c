@@ -61,8 +61,8 @@
 struct http_request {
 	struct server *s;
 	const char *method, *path, *query, *body, *key;
-	/* for a request of another site: its token and the user; otherwise NULL */
-	const char *bearer, *user;
+	bool remote; /* it comes from another machine */
+	struct bare_client from;
 	size_t n;
 	uid_t uid;
 	uint64_t number;
@@ -96,10 +96,9 @@ const char *request_header(const struct http_request *r, const char *name)
 {
 	if (strcmp(name, "Idempotency-Key") == 0)
 		return r->key;
-	if (strcmp(name, "Authorization") == 0)
-		return r->bearer;
-	if (strcmp(name, "Shunt-User") == 0)
-		return r->user;
+	for (size_t i = 0; i < sizeof r->from.header / sizeof *r->from.header; i++)
+		if (r->from.header[i].name && strcmp(name, r->from.header[i].name) == 0)
+			return r->from.header[i].value;
 	return strcmp(name, "Accept") == 0 && r->n % 2 ? "text/tab-separated-values" : NULL;
 }
 const char *request_body(const struct http_request *r, size_t *ret_n)
@@ -130,11 +129,11 @@ const char *request_token(const struct http_request *r, const char **ret_address
 
 const char *request_remote(const struct http_request *r)
 {
-	return r->bearer ? "192.0.2.7" : NULL;
+	return r->remote ? "192.0.2.7" : NULL;
 }
 bool request_page(const struct http_request *r)
 {
-	return false;
+	return r->from.page;
 }
 struct arena *request_arena(struct http_request *r)
 {
@@ -189,6 +188,8 @@ void request_again(struct http_request *r)
 }
 void http_header(struct http_request *r, const char *name, const char *value)
 {
+	if (strcmp(name, "Set-Cookie") == 0 && r->answer)
+		snprintf(r->answer->cookie, sizeof r->answer->cookie, "%s", value);
 }
 void http_stream(struct http_request *r, int status, const char *type, const struct stream_source *source)
 {
@@ -852,15 +853,27 @@ int bare_ask(struct server *s, uid_t uid, const char *method, const char *path, 
 	return status;
 }
 
+static int remote_ask(struct server *s, const struct bare_client *from, struct http_request *r)
+{
+	r->remote = true;
+	r->from = *from;
+	request_begin(s, r);
+	return request_end(s, r);
+}
+
 int bare_visit(struct server *s, const char *token, const char *user, const char *path, const char *key,
 	       const char *body, struct bare_answer *ret)
 {
 	struct http_request *r = request_make(s, 0, "POST", path, key, body, ret);
+	const char *bearer = arena_printf(r->arena, "Bearer %s", token);
 
-	r->bearer = arena_printf(r->arena, "Bearer %s", token);
-	r->user = user;
-	request_begin(s, r);
-	return request_end(s, r);
+	return remote_ask(s, &(struct bare_client){.header = {{"Authorization", bearer}, {"Shunt-User", user}}}, r);
+}
+
+int bare_remote(struct server *s, const struct bare_client *from, const char *method, const char *path,
+		const char *body, struct bare_answer *ret)
+{
+	return remote_ask(s, from, request_make(s, 0, method, path, NULL, body, ret));
 }
 
 int bare_left(struct server *s, uid_t uid, const struct inner *x, struct bare_answer *ret)

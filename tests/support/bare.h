@@ -20,6 +20,15 @@ struct inner;
 struct bare_answer {
 	int status;
 	struct strbuf body;
+	char cookie[128]; /* value of Set-Cookie; "": none was set */
+};
+
+/* A client on another machine. */
+struct bare_client {
+	bool page; /* it is a browser */
+	struct {
+		const char *name, *value; /* value NULL: not sent */
+	} header[5];
 };
 
 /* An attempt that was ordered and whose end was not reported to the server yet. */
@@ -44,6 +53,9 @@ int bare_ask(struct server *s, uid_t uid, const char *method, const char *path, 
 /* Sends a request of another site, authenticated by its token, on behalf of a user. */
 int bare_visit(struct server *s, const char *token, const char *user, const char *path, const char *key,
 	       const char *body, struct bare_answer *ret);
+/* Sends a request of a client on another machine. */
+int bare_remote(struct server *s, const struct bare_client *from, const char *method, const char *path,
+		const char *body, struct bare_answer *ret);
 /* Delivers a submission that was left while there was no server: key, number, time and body come
  * from `x`. */
 int bare_left(struct server *s, uid_t uid, const struct inner *x, struct bare_answer *ret);
