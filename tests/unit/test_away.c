@@ -171,6 +171,23 @@ static void way_there_changes(void **state)
 	says(f, "/v1/jobs/1", "\"blocks\":\"user,queue,misfit\"");
 }
 
+/* A job that ended at another site has ended here in the same way. */
+static void ended_there(void **state)
+{
+	struct site *f = *state;
+
+	submit(f, "long@east", "ncpus=1");
+	offered_once(f, 1);
+	assert_int_equal(ask(f, "POST", "/v1/courier/1", "{\"try\":1,\"result\":\"accepted\",\"there\":\"7.east\"}"),
+			 200);
+	assert_int_equal(ask(f, "POST", "/v1/courier/1",
+			     "{\"try\":1,\"result\":\"ended\",\"job\":{\"exit_status\":271,\"cause\":\"walltime\","
+			     "\"used\":{\"cput\":5,\"memory\":6,\"walltime\":7}}}"),
+			 200);
+	says(f, "/v1/jobs/1", "\"exit_status\":271,\"cause\":\"walltime\"");
+	says(f, "/v1/jobs/1", "\"used_walltime\":7,\"used_cput\":5");
+}
+
 /* A site that says of a job's end what no job can have. */
 static void ended_absurdly(void **state)
 {
@@ -235,6 +252,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(fits_elsewhere, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(stays_elsewhere, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(way_there_changes, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(ended_there, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(ended_absurdly, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(forgotten_here, setup, site_teardown),
 	};

@@ -208,6 +208,8 @@ static void test_refused(void **state)
 		{"nodes=1000000+1", "more than 1000000 nodes or chunks in all"},
 		{"nodes=1000000:ppn=1000000", "more than 100000000 CPUs in all"},
 		{"nodes=1000:ppn=1:mpiprocs=2000", "more than 1000000 MPI processes (mpiprocs) in all"},
+		{"select=1:ncpus=2:ompthreads=x",
+		 "select=1:ncpus=2:ompthreads=x: ompthreads must be a whole number from 0 to 1000000"},
 		{"nodes=2:mem=8000000tb", "more memory in all than there can be"},
 		{"nodes=2:ppn=4,pmem=8000000tb", "pmem: more memory in all than there can be"},
 	};

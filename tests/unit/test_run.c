@@ -79,6 +79,38 @@ static void test_order_text(void **state)
 	arena_destroy(a);
 }
 
+/* Every member of an order is read and written under the name that other versions know. */
+static void test_order_members(void **state)
+{
+	static const char all[] =
+		"{\"id\":\"1.h\",\"tag\":\"1.1\",\"uid\":11,\"gid\":12,\"user\":\"u\",\"home\":\"/h\",\"shell\":\"/s\","
+		"\"shell_given\":true,\"login\":true,\"script\":\"/x\",\"script_sha256\":\"12ab\",\"script_hash\":13,"
+		"\"argv\":[\"x\"],\"launcher\":\"/l\",\"env\":[\"A=b\"],\"workdir\":\"/w\",\"out\":\"/o\",\"err\":\"/e\","
+		"\"append\":true,\"spare\":\"/sp\",\"umask\":14,\"nodefile\":\"n1\",\"nodefile_path\":\"/n\",\"tmpdir\":\"/t\","
+		"\"walltime\":15,\"grace\":16,\"memory\":17,\"swap\":18,\"files\":19,\"cpus\":[3],\"share\":20,"
+		"\"share_most\":21,\"share_work\":22,\"share_time\":23,\"background\":true,\"pty\":\"/p\",\"patience\":24,"
+		"\"warning\":25,\"prologue\":\"/pro\",\"epilogue\":\"/epi\",\"site_seconds\":26,\"name\":\"na\",\"queue\":\"qu\","
+		"\"resources\":\"re\",\"account\":\"ac\",\"part\":1,"
+		"\"hosts\":[{\"name\":\"n0\",\"address\":\"h:1\",\"join\":5},{\"name\":\"n1\",\"address\":\"h:2\",\"part\":1,\"join\":6}],"
+		"\"gpus\":[2],\"hide_gpus\":true,\"gpufile\":\"g\",\"lease\":27,\"by_name\":true,\"look_up\":true,\"nplaced\":1,"
+		"\"ticket\":\"ti\",\"signature\":\"si\",\"deliver_for\":28,\"spool\":1,\"checkpoint\":\"script\","
+		"\"saves_in\":\"sa\",\"periodic_signal\":10,\"preempt_signal\":12,\"interval\":29,\"duration\":30,\"keep\":31,"
+		"\"exit_saves\":true,\"restart_argument\":true,\"from_start\":true,\"restart_of\":\"/ro\",\"saver\":\"/sv\","
+		"\"restarter\":\"/rs\"}";
+	struct arena *a = arena_create();
+	struct strbuf text = {0};
+	struct order o;
+	struct err err;
+
+	if (order_read(all, sizeof all - 1, a, &o, &err))
+		fail_msg("%s", err.text);
+	assert_true(o.walltime == 15 && o.grace == 16 && o.memory == 17 && o.swap == 18 && o.files == 19);
+	order_write(&o, &text);
+	assert_string_equal(text.text, all);
+	strbuf_fini(&text);
+	arena_destroy(a);
+}
+
 static void test_order_hosts(void **state)
 {
 	struct arena *a = arena_create();
@@ -956,6 +988,7 @@ static int tests(void)
 	const struct CMUnitTest all[] = {
 		cmocka_unit_test(test_order_text),
 		cmocka_unit_test(test_order_refused),
+		cmocka_unit_test(test_order_members),
 		cmocka_unit_test(test_order_hosts),
 		cmocka_unit_test(test_order_settle),
 		TEST(test_exit),
