@@ -8,7 +8,6 @@
 #include <strings.h>
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "convert/convert_internal.h"
 
 #define DAY_MINUTES 1440

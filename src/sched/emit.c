@@ -1,7 +1,6 @@
 /*
  * emit.c - applies events to jobs and updates the queues; nothing else here changes a job's state.
  */
-#include "plan/booking.h"
 #include "plan/insert.h"
 #include "sched/sched.h"
 #include "sched/sched_internal.h"

@@ -5,7 +5,6 @@
 
 #include "base/amount.h"
 #include "base/hostlist.h"
-#include "plan/fence.h"
 #include "rules/credit.h"
 #include "sched/explain_internal.h"
 #include "sched/sched_internal.h"

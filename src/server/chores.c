@@ -53,7 +53,6 @@
 #include "server/settings/overlays.h"
 #include "server/settings/remotes.h"
 #include "server/site/courier.h"
-#include "store/store.h"
 
 #define WAITER_US 200000 /* interval at which clients that wait for a change are served */
 

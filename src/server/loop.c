@@ -44,7 +44,6 @@
 #include "server/book/books.h"
 #include "server/book/outbox.h"
 #include "server/chores.h"
-#include "server/job/attempt.h"
 #include "server/job/jobs.h"
 #include "server/life/world/decide.h"
 #include "server/link/agents.h"

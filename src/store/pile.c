@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/mem.h"
 #include "base/strbuf.h"
 
 #define BLOCK_ROWS 500 /* rows per block; a block is filed as a whole */

@@ -12,7 +12,6 @@
 #include "core/res.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
-#include "server/base/words.h"
 #include "server/base/work.h"
 #include "server/book/books.h"
 #include "server/book/ended.h"

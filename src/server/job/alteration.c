@@ -11,15 +11,11 @@
 #include <string.h>
 
 #include "base/amount.h"
-#include "base/arena.h"
 #include "base/err.h"
-#include "base/members.h"
-#include "base/timetext.h"
 #include "core/jobschema.h"
 #include "core/kind.h"
 #include "core/reqtext.h"
 #include "core/res.h"
-#include "rules/libra.h"
 #include "server/base/asker.h"
 #include "server/base/words.h"
 #include "server/job/body.h"

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "core/cluster.h"
 #include "core/job.h"
 #include "server/base/clock.h"
 #include "server/job/attempt.h"

@@ -20,7 +20,6 @@
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/run/kill.h"
-#include "server/life/world/dispatch.h"
 #include "server/life/world/lives.h"
 #include "server/link/agents.h"
 #include "server/link/nodes.h"

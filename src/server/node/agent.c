@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/codec.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "server/base/clock.h"
 #include "server/node/nodes.h"

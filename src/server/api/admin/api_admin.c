@@ -42,7 +42,6 @@
 #include "server/life/enter/queues.h"
 #include "server/life/wait/foresee.h"
 #include "server/life/world/block.h"
-#include "server/life/world/dispatch.h"
 #include "server/life/world/guarantees.h"
 #include "server/life/world/lives.h"
 #include "server/life/world/outage.h"

@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/strbuf.h"
-#include "base/timetext.h"
 #include "base/vec.h"
 #include "core/cluster.h"
 #include "core/job.h"

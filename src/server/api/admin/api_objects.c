@@ -9,7 +9,6 @@
 #include "base/codec.h"
 #include "base/err.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 #include "net/http.h"
 #include "rules/reservation.h"

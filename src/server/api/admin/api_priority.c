@@ -25,14 +25,12 @@
 #include "server/api/frame/request.h"
 #include "server/api/frame/schemas.h"
 #include "server/base/clock.h"
-#include "server/base/words.h"
 #include "server/book/sharing.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/wait/priority.h"
 #include "server/life/world/world.h"
 #include "server/server.h"
-#include "server/settings/setting.h"
 #include "server/site/who.h"
 
 struct part {

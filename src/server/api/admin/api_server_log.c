@@ -9,7 +9,6 @@
 #include "net/http.h"
 #include "server/api/frame/api.h"
 #include "server/api/frame/call.h"
-#include "server/api/frame/request.h"
 #include "server/api/frame/schemas.h"
 #include "server/base/log.h"
 #include "server/server.h"

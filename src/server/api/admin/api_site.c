@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/codec.h"
-#include "base/json.h"
 #include "base/strbuf.h"
 #include "server/api/frame/api.h"
 #include "server/api/frame/call.h"
@@ -22,7 +21,6 @@
 #include "server/base/instance.h"
 #include "server/base/reader.h"
 #include "server/base/stats.h"
-#include "server/base/turn.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
 #include "server/settings/conf.h"

@@ -13,7 +13,6 @@
 #include "server/api/frame/api.h"
 #include "server/api/frame/call.h"
 #include "server/api/frame/query.h"
-#include "server/api/frame/request.h"
 #include "server/api/frame/schemas.h"
 #include "server/base/reader.h"
 #include "server/server.h"

@@ -10,7 +10,6 @@
 
 #include "base/codec.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
 #include "net/http.h"
@@ -18,16 +17,13 @@
 #include "rules/object.h"
 #include "server/api/books/moves.h"
 #include "server/api/frame/call.h"
-#include "server/api/frame/query.h"
 #include "server/api/frame/request.h"
 #include "server/api/frame/schemas.h"
-#include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/post.h"
 #include "server/base/users.h"
 #include "server/book/credits.h"
 #include "server/server.h"
-#include "server/site/who.h"
 #include "store/quota.h"
 
 /* ---- bodies and answers ---- */

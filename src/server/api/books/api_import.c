@@ -24,7 +24,6 @@
 #include "net/http.h"
 #include "rules/attr.h"
 #include "server/api/books/api_import.h"
-#include "server/api/frame/api.h"
 #include "server/api/frame/call.h"
 #include "server/api/frame/request.h"
 #include "server/api/frame/schemas.h"

@@ -19,12 +19,10 @@
 #include "server/api/frame/call.h"
 #include "server/api/frame/query.h"
 #include "server/api/frame/request.h"
-#include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/post.h"
 #include "server/book/quotas.h"
 #include "server/server.h"
-#include "server/site/who.h"
 #include "store/quota.h"
 
 #define MONTHS .least = 197001, .most = 999912

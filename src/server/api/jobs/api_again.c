@@ -13,10 +13,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 #include "core/array.h"
-#include "core/jobschema.h"
 #include "net/http.h"
 #include "server/api/frame/api.h"
 #include "server/api/frame/call.h"

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/codec.h"
-#include "base/json.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "base/timetext.h"

@@ -22,7 +22,6 @@
 #include "core/cluster.h"
 #include "core/depend.h"
 #include "core/job.h"
-#include "core/kind.h"
 #include "rules/access.h"
 #include "rules/admit.h"
 #include "rules/gate.h"

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "base/json.h"
 #include "base/jsonwrite.h"
 #include "base/strbuf.h"

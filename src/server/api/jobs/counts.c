@@ -8,7 +8,6 @@
 
 #include "base/mem.h"
 #include "base/names.h"
-#include "server/base/words.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"

@@ -24,7 +24,6 @@
 #include "server/api/frame/call.h"
 #include "server/api/frame/request.h"
 #include "server/api/frame/schemas.h"
-#include "server/api/jobs/counts.h"
 #include "server/api/jobs/show.h"
 #include "server/base/words.h"
 #include "server/job/entry.h"

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "net/http.h"
 #include "server/server.h"
 #include "server/site/realm.h"

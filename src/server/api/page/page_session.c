@@ -21,7 +21,6 @@
 #include "server/api/frame/request.h"
 #include "server/api/page/page.h"
 #include "server/base/asker.h"
-#include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/log.h"
 #include "server/base/post.h"

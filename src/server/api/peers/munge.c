@@ -18,7 +18,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "net/http.h"
-#include "server/api/frame/api.h"
 #include "server/api/frame/request.h"
 #include "server/base/turn.h"
 #include "server/base/users.h"

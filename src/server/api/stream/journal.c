@@ -20,7 +20,6 @@
 #include "rules/attr.h"
 #include "run/checkpoint.h"
 #include "server/api/frame/audience.h"
-#include "server/api/stream/events.h"
 #include "server/base/clock.h"
 #include "server/base/words.h"
 #include "server/book/books.h"

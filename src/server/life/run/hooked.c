@@ -18,7 +18,6 @@
 #include "rules/attr.h"
 #include "server/base/log.h"
 #include "server/base/post.h"
-#include "server/base/turn.h"
 #include "server/base/words.h"
 #include "server/book/books.h"
 #include "server/book/ended.h"

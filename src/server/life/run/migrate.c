@@ -14,7 +14,6 @@
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
-#include "server/life/run/save.h"
 #include "server/life/state.h"
 #include "server/server.h"
 #include "store/store.h"

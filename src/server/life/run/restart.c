@@ -9,7 +9,6 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/map.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "core/array.h"

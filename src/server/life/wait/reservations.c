@@ -15,7 +15,6 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/turn.h"
-#include "server/base/words.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/reserved.h"

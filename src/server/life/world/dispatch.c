@@ -56,7 +56,6 @@
 #include "server/life/run/migrate.h"
 #include "server/life/run/prepare.h"
 #include "server/life/run/save.h"
-#include "server/life/wait/depend.h"
 #include "server/life/wait/foresee.h"
 #include "server/life/world/block.h"
 #include "server/life/world/dispatch.h"

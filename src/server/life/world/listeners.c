@@ -23,7 +23,6 @@
 #include "server/life/run/hooked.h"
 #include "server/life/wait/depend.h"
 #include "server/life/wait/foresee.h"
-#include "server/life/world/block.h"
 #include "server/server.h"
 #include "store/store.h"
 
