@@ -108,6 +108,16 @@ struct schema {
 	const char *example;	     /* JSON */
 };
 
+/* Fields of a schema, for its initializer. */
+#define FIELDS(...)                                                                                                    \
+	.fields = (const struct field[])                                                                               \
+	{                                                                                                              \
+		__VA_ARGS__,                                                                                           \
+		{                                                                                                      \
+			0                                                                                              \
+		}                                                                                                      \
+	}
+
 /* Returns the first field of the schema itself after `f` (NULL: from the beginning), or NULL. */
 const struct field *schema_next(const struct schema *t, const struct field *f);
 /* Checks a value. -EINVAL says what is wrong and what is allowed. */

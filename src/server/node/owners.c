@@ -38,7 +38,7 @@ static void gpus_write(const struct subject *x, struct json *j)
 			json_int(j, NULL, i);
 }
 
-static const struct field owner_fields[] = {
+const struct schema owner_answer = {FIELDS(
 	{"claims", .is = REQUIRED | IS_BOOL, "its owner has it now: no job starts there"},
 	{"since", .is = IS_INSTANT, "of the claim"},
 	{"why", .is = IS_TEXT | IS_NULL, "what speaks for the owner", .in = KEPT, MEMBER(struct node_owner, why)},
@@ -57,10 +57,7 @@ static const struct field owner_fields[] = {
 	 .item = IS_INT, .in = COUNTED, .inside = gpus_write},
 	{"habit", .is = REQUIRED | IS_TEXT,
 	 "the owner's usual hours: a letter for each hour of the week from Sunday on, a (never) to u (always), . (not known)",
-	 .in = COUNTED, .get = get_habit},
-	{0},
-};
-const struct schema owner_answer = {.fields = owner_fields};
+	 .in = COUNTED, .get = get_habit})};
 
 static void owner_free(struct node_owner *o)
 {
@@ -97,8 +94,8 @@ void owner_take(struct node_owner *o, const json_t *news)
 {
 	const char *habit = json_string_value(json_object_get(news, "habit"));
 
-	record_load(owner_fields, COUNTED, news, o, NULL, NULL);
-	for (const struct field *f = owner_fields; f->name; f++)
+	record_load(owner_answer.fields, COUNTED, news, o, NULL, NULL);
+	for (const struct field *f = owner_answer.fields; f->name; f++)
 		if (f->form == FORM_I64) {
 			int64_t *n = (int64_t *)(void *)((char *)o + f->at);
 			*n = *n < 0 ? 0 : *n > INT32_MAX ? INT32_MAX : *n;
@@ -152,8 +149,8 @@ void owner_store(const struct node_info *n, struct json *j)
 		return;
 	json_text(j, "workstation", n->owner->policy);
 	json_open_object(j, "owner");
-	record_show(owner_fields, COUNTED, n->owner, NULL, j);
-	record_store(owner_fields, KEPT, n->owner, NULL, j);
+	record_show(owner_answer.fields, COUNTED, n->owner, NULL, j);
+	record_store(owner_answer.fields, KEPT, n->owner, NULL, j);
 	json_close_object(j);
 }
 
@@ -165,7 +162,7 @@ void owner_restore(struct node_info *n, const json_t *record)
 	if (!n->owner)
 		return;
 	owner_take(n->owner, o);
-	record_load(owner_fields, KEPT, o, n->owner, NULL, NULL);
+	record_load(owner_answer.fields, KEPT, o, n->owner, NULL, NULL);
 }
 
 void owner_show(const struct node_info *n, struct json *j)
@@ -177,5 +174,5 @@ void owner_show(const struct node_info *n, struct json *j)
 	json_bool(j, "claims", claims);
 	if (claims)
 		json_int(j, "since", n->life.claimed);
-	record_show(owner_fields, claims ? COUNTED | KEPT : COUNTED, n->owner, NULL, j);
+	record_show(owner_answer.fields, claims ? COUNTED | KEPT : COUNTED, n->owner, NULL, j);
 }

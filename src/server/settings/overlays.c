@@ -53,19 +53,17 @@ static const struct field most_rows[] = {
 	{"swap", .is = IS_INT, MEMBER(struct res, v[RES_SWAP])},
 	{0},
 };
-static const struct field allocation_rows[] = {
-	{"id", .is = REQUIRED | IS_INT, MEMBER(struct overlay_allocation, id)},
-	{"nodes", .is = REQUIRED | IS_INT, MEMBER(struct overlay_allocation, nodes)},
-	{"submitted", .is = REQUIRED | IS_INSTANT, MEMBER(struct overlay_allocation, submitted)},
-	{"started", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct overlay_allocation, started)},
-	{"ended", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct overlay_allocation, ended)},
-	{"used", .is = REQUIRED | IS_INT, "seconds of CPUs that jobs had there",
-	 MEMBER(struct overlay_allocation, used)},
-	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, "what the other cluster calls it",
-	 MEMBER_CHARS(struct overlay_allocation, job)},
-	{0},
-};
-const struct schema overlay_allocation_shown = {"OverlayAllocation", .fields = allocation_rows};
+const struct schema overlay_allocation_shown = {
+	"OverlayAllocation",
+	FIELDS({"id", .is = REQUIRED | IS_INT, MEMBER(struct overlay_allocation, id)},
+	       {"nodes", .is = REQUIRED | IS_INT, MEMBER(struct overlay_allocation, nodes)},
+	       {"submitted", .is = REQUIRED | IS_INSTANT, MEMBER(struct overlay_allocation, submitted)},
+	       {"started", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct overlay_allocation, started)},
+	       {"ended", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct overlay_allocation, ended)},
+	       {"used", .is = REQUIRED | IS_INT, "seconds of CPUs that jobs had there",
+		MEMBER(struct overlay_allocation, used)},
+	       {"job", .is = REQUIRED | IS_TEXT | IS_NULL, "what the other cluster calls it",
+		MEMBER_CHARS(struct overlay_allocation, job)})};
 
 /* ---- the overlays ---- */
 
@@ -158,7 +156,7 @@ void overlay_store(struct server *s, struct overlay *o)
 	values_store(most_rows, &o->most, "most", &j);
 	json_open_array(&j, "allocations");
 	for (size_t i = 0; i < o->allocations.n; i++)
-		values_store(allocation_rows, &o->allocations.v[i], NULL, &j);
+		values_store(overlay_allocation_shown.fields, &o->allocations.v[i], NULL, &j);
 	json_close_array(&j);
 	json_close_object(&j);
 	store_put_object(s->store, "overlay", o->name, text.text);
@@ -227,7 +225,7 @@ int overlay_restore(struct server *s, const char *name, const json_t *o, struct 
 	json_array_foreach(json_object_get(o, "allocations"), i, v)
 	{
 		struct overlay_allocation a = {0};
-		values_load(allocation_rows, v, &a);
+		values_load(overlay_allocation_shown.fields, v, &a);
 		vec_push(&x.allocations, a);
 	}
 	values_load(most_rows, json_object_get(o, "most"), &x.most);

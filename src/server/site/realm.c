@@ -564,13 +564,10 @@ struct peer_shown {
 	int64_t seen;
 };
 
-static const struct field peer_fields[] = {
+const struct schema peer_schema = {FIELDS(
 	{"address", .is = REQUIRED | IS_TEXT, MEMBER(struct peer_shown, address)},
 	{"role", .is = REQUIRED | IS_TEXT, .words = "leader|standby|silent|stopped", MEMBER(struct peer_shown, role)},
-	{"seen", .is = REQUIRED | IS_INSTANT, "when it was heard of last", MEMBER(struct peer_shown, seen)},
-	{0},
-};
-const struct schema peer_schema = {.fields = peer_fields};
+	{"seen", .is = REQUIRED | IS_INSTANT, "when it was heard of last", MEMBER(struct peer_shown, seen)})};
 
 /* Writes this server and what is known of the others: a standby registers every minute. */
 void realm_roles(const struct server *s, struct json *j)

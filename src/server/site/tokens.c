@@ -103,39 +103,38 @@ static void get_uses(const struct subject *x, struct value *v)
 
 #define HAS(member) MEMBER(struct token_record, member)
 
-static const struct field token_fields[] = {
-	{"id", .is = REQUIRED | IS_TEXT, .get = get_id, .in = SHOWN},
-	{"kind", .is = REQUIRED | IS_TEXT, .words = TOKEN_KINDS, .in = STORED | ALWAYS | SHOWN,
-	 MEMBER_AS(FORM_CHOICE, struct token_record, kind)},
-	{"hash", .is = IS_TEXT, .in = STORED | ALWAYS, MEMBER_CHARS(struct token_record, hash)},
-	{"uid", .is = IS_INT, .in = STORED, HAS(uid)},
-	{"user", .is = REQUIRED | IS_TEXT | IS_NULL, "whose login it is; who made the join token", .in = STORED | SHOWN,
-	 HAS(user)},
-	{"label", .is = REQUIRED | IS_TEXT | IS_NULL, .in = STORED | SHOWN, HAS(label)},
-	{"name", .is = REQUIRED | IS_TEXT | IS_NULL, "the only node that a join is for; of a site, what it is called",
-	 .in = STORED | SHOWN, HAS(name)},
-	{"created", .is = REQUIRED | IS_INSTANT, .in = STORED | SHOWN, HAS(created)},
-	{"expires", .is = REQUIRED | IS_INSTANT, .in = STORED | SHOWN, HAS(expires)},
-	{"uses", .is = REQUIRED | IS_INT | IS_NULL, "of a join token: how many are left", .get = get_uses,
-	 .in = STORED | SHOWN, HAS(uses)},
-	{"used", .is = REQUIRED | IS_INSTANT | IS_NULL, .in = STORED | SHOWN, HAS(used)},
-	{0},
-};
-const struct schema token_shown = {"Token", .fields = token_fields, .in = SHOWN};
+const struct schema token_shown = {
+	"Token",
+	FIELDS({"id", .is = REQUIRED | IS_TEXT, .get = get_id, .in = SHOWN},
+	       {"kind", .is = REQUIRED | IS_TEXT, .words = TOKEN_KINDS, .in = STORED | ALWAYS | SHOWN,
+		MEMBER_AS(FORM_CHOICE, struct token_record, kind)},
+	       {"hash", .is = IS_TEXT, .in = STORED | ALWAYS, MEMBER_CHARS(struct token_record, hash)},
+	       {"uid", .is = IS_INT, .in = STORED, HAS(uid)},
+	       {"user", .is = REQUIRED | IS_TEXT | IS_NULL, "whose login it is; who made the join token",
+		.in = STORED | SHOWN, HAS(user)},
+	       {"label", .is = REQUIRED | IS_TEXT | IS_NULL, .in = STORED | SHOWN, HAS(label)},
+	       {"name", .is = REQUIRED | IS_TEXT | IS_NULL,
+		"the only node that a join is for; of a site, what it is called", .in = STORED | SHOWN, HAS(name)},
+	       {"created", .is = REQUIRED | IS_INSTANT, .in = STORED | SHOWN, HAS(created)},
+	       {"expires", .is = REQUIRED | IS_INSTANT, .in = STORED | SHOWN, HAS(expires)},
+	       {"uses", .is = REQUIRED | IS_INT | IS_NULL, "of a join token: how many are left", .get = get_uses,
+		.in = STORED | SHOWN, HAS(uses)},
+	       {"used", .is = REQUIRED | IS_INSTANT | IS_NULL, .in = STORED | SHOWN, HAS(used)}),
+	.in = SHOWN};
 
 void token_store(struct server *s, const struct token_record *t)
 {
 	char id[32];
 
 	token_id(t, id);
-	record_put(s, "token", id, token_fields, STORED, t);
+	record_put(s, "token", id, token_shown.fields, STORED, t);
 }
 
 int token_restore(struct server *s, const char *id, const json_t *o, struct err *err)
 {
 	struct token_record t = {0};
 	char own[32];
-	int rc = record_load(token_fields, STORED, o, &t, NULL, err);
+	int rc = record_load(token_shown.fields, STORED, o, &t, NULL, err);
 
 	t.number = strtoull(*id ? id + 1 : "", NULL, 10);
 	token_id(&t, own);
@@ -144,7 +143,7 @@ int token_restore(struct server *s, const char *id, const json_t *o, struct err 
 	if (rc == 0 && strcmp(own, id) != 0)
 		rc = err_set(err, -EINVAL, "its kind is not that of its name");
 	if (rc < 0) {
-		record_free(token_fields, &t);
+		record_free(token_shown.fields, &t);
 		return rc;
 	}
 	if (t.number >= s->realm->next_token)
@@ -160,7 +159,7 @@ void token_drop(struct server *s, struct token_record *t)
 
 	token_id(t, id);
 	store_drop_object(s->store, "token", id);
-	record_free(token_fields, t);
+	record_free(token_shown.fields, t);
 	vec_remove(&all->list, (size_t)(t - all->list.v));
 }
 

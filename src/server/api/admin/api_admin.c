@@ -87,7 +87,7 @@ struct forecast_error {
 	int64_t made, starts, late, error;
 };
 
-static const struct field forecast_fields[] = {
+static const struct schema forecast = {FIELDS(
 	{"made", .is = REQUIRED | IS_INSTANT | IS_NULL, "the instant of the last one; null: none was asked for",
 	 MEMBER(struct forecast_error, made)},
 	{"starts", .is = REQUIRED | IS_INT, "jobs that started and whose start had been foreseen",
@@ -95,10 +95,7 @@ static const struct field forecast_fields[] = {
 	{"late", .is = REQUIRED | IS_INT, "those that started later than foreseen first",
 	 MEMBER(struct forecast_error, late)},
 	{"error", .is = REQUIRED | IS_INT | IS_NULL, "mean difference between start and first forecast, in seconds",
-	 .missing = -1, MEMBER(struct forecast_error, error)},
-	{0},
-};
-static const struct schema forecast = {.fields = forecast_fields};
+	 .missing = -1, MEMBER(struct forecast_error, error)})};
 
 static struct forecast_error forecast_errors(const struct server *s)
 {
@@ -117,15 +114,12 @@ struct amount_use {
 	int64_t total, used, elsewhere, free;
 };
 
-static const struct field amount_fields[] = {
+static const struct schema amount = {FIELDS(
 	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct amount_use, name)},
 	{"total", .is = REQUIRED | IS_INT, MEMBER(struct amount_use, total)},
 	{"used", .is = REQUIRED | IS_INT, "by running jobs", MEMBER(struct amount_use, used)},
 	{"elsewhere", .is = REQUIRED | IS_INT, "in use outside the cluster", MEMBER(struct amount_use, elsewhere)},
-	{"free", .is = REQUIRED | IS_INT, MEMBER(struct amount_use, free)},
-	{0},
-};
-static const struct schema amount = {.fields = amount_fields};
+	{"free", .is = REQUIRED | IS_INT, MEMBER(struct amount_use, free)})};
 
 static struct amount_use amount_of(const struct server *s, uint32_t i)
 {
@@ -159,43 +153,42 @@ struct server_shown {
 	struct forecast_error forecast;
 };
 
-static const struct field server_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct server_shown, name)},
-	{"version", .is = REQUIRED | IS_TEXT, MEMBER(struct server_shown, version)},
-	{"protocol", .is = REQUIRED | IS_INT, "what it speaks with agents: docs/protocol.md",
-	 MEMBER(struct server_shown, protocol)},
-	{"state", .is = REQUIRED | IS_TEXT, .words = "active|idle|terminating", MEMBER(struct server_shown, state)},
-	{"policy", .is = REQUIRED | IS_TEXT, MEMBER(struct server_shown, policy)},
-	{"store", .is = REQUIRED | IS_TEXT, "sqlite or postgres", MEMBER(struct server_shown, store)},
-	{"trouble", .is = REQUIRED | IS_TEXT | IS_NULL, "why it can't write its store",
-	 MEMBER(struct server_shown, trouble)},
-	{"multiuser", .is = REQUIRED | IS_BOOL, MEMBER(struct server_shown, multi)},
-	{"started", .is = REQUIRED | IS_INSTANT, MEMBER(struct server_shown, started)},
-	{"now", .is = REQUIRED | IS_INSTANT, MEMBER(struct server_shown, now)},
-	{"clock_ahead", .is = REQUIRED | IS_INT,
-	 "seconds by which the server's time is ahead of a clock that was set back",
-	 MEMBER(struct server_shown, ahead)},
-	{"pid", .is = REQUIRED | IS_INT, MEMBER(struct server_shown, pid)},
-	{"host", .is = REQUIRED | IS_TEXT, MEMBER(struct server_shown, host)},
-	{"home", .is = REQUIRED | IS_TEXT | IS_NULL, "SHUNT_HOME", MEMBER(struct server_shown, home)},
-	{"state_directory", .is = REQUIRED | IS_TEXT, MEMBER(struct server_shown, directory)},
-	{"log", .is = REQUIRED | IS_TEXT, MEMBER(struct server_shown, log)},
-	{"servers", .is = REQUIRED | IS_LIST, "the servers of this cluster, the one that leads first",
-	 .of = &peer_schema, .item = IS_OBJECT, .inside = peers_inside},
-	{"nodes", .is = REQUIRED | IS_INT, MEMBER(struct server_shown, nodes)},
-	{"cpus", .is = REQUIRED | IS_INT, MEMBER(struct server_shown, cpus)},
-	{"cpus_used", .is = REQUIRED | IS_INT, MEMBER(struct server_shown, used)},
-	{"forecast", .is = REQUIRED | IS_OBJECT,
-	 "the forecast of starts, and how it differed from the starts since the server started", .of = &forecast,
-	 MEMBER_AS(FORM_RECORD, struct server_shown, forecast)},
-	{"counts", .is = REQUIRED | IS_OBJECT, "jobs by state", .item = IS_INT, .inside = counts_inside},
-	{"amounts", .is = REQUIRED | IS_LIST, "what the site has of something that jobs use wherever they run",
-	 .of = &amount, .item = IS_OBJECT, .inside = amounts_inside},
-	{"attributes", .is = REQUIRED | IS_OBJECT, .inside = attributes_inside},
-	{"defaults", .is = REQUIRED | IS_OBJECT, .inside = defaults_inside},
-	{0},
-};
-const struct schema server_answer = {"Server", .fields = server_fields};
+const struct schema server_answer = {
+	"Server",
+	FIELDS({"name", .is = REQUIRED | IS_TEXT, MEMBER(struct server_shown, name)},
+	       {"version", .is = REQUIRED | IS_TEXT, MEMBER(struct server_shown, version)},
+	       {"protocol", .is = REQUIRED | IS_INT, "what it speaks with agents: docs/protocol.md",
+		MEMBER(struct server_shown, protocol)},
+	       {"state", .is = REQUIRED | IS_TEXT, .words = "active|idle|terminating",
+		MEMBER(struct server_shown, state)},
+	       {"policy", .is = REQUIRED | IS_TEXT, MEMBER(struct server_shown, policy)},
+	       {"store", .is = REQUIRED | IS_TEXT, "sqlite or postgres", MEMBER(struct server_shown, store)},
+	       {"trouble", .is = REQUIRED | IS_TEXT | IS_NULL, "why it can't write its store",
+		MEMBER(struct server_shown, trouble)},
+	       {"multiuser", .is = REQUIRED | IS_BOOL, MEMBER(struct server_shown, multi)},
+	       {"started", .is = REQUIRED | IS_INSTANT, MEMBER(struct server_shown, started)},
+	       {"now", .is = REQUIRED | IS_INSTANT, MEMBER(struct server_shown, now)},
+	       {"clock_ahead", .is = REQUIRED | IS_INT,
+		"seconds by which the server's time is ahead of a clock that was set back",
+		MEMBER(struct server_shown, ahead)},
+	       {"pid", .is = REQUIRED | IS_INT, MEMBER(struct server_shown, pid)},
+	       {"host", .is = REQUIRED | IS_TEXT, MEMBER(struct server_shown, host)},
+	       {"home", .is = REQUIRED | IS_TEXT | IS_NULL, "SHUNT_HOME", MEMBER(struct server_shown, home)},
+	       {"state_directory", .is = REQUIRED | IS_TEXT, MEMBER(struct server_shown, directory)},
+	       {"log", .is = REQUIRED | IS_TEXT, MEMBER(struct server_shown, log)},
+	       {"servers", .is = REQUIRED | IS_LIST, "the servers of this cluster, the one that leads first",
+		.of = &peer_schema, .item = IS_OBJECT, .inside = peers_inside},
+	       {"nodes", .is = REQUIRED | IS_INT, MEMBER(struct server_shown, nodes)},
+	       {"cpus", .is = REQUIRED | IS_INT, MEMBER(struct server_shown, cpus)},
+	       {"cpus_used", .is = REQUIRED | IS_INT, MEMBER(struct server_shown, used)},
+	       {"forecast", .is = REQUIRED | IS_OBJECT,
+		"the forecast of starts, and how it differed from the starts since the server started", .of = &forecast,
+		MEMBER_AS(FORM_RECORD, struct server_shown, forecast)},
+	       {"counts", .is = REQUIRED | IS_OBJECT, "jobs by state", .item = IS_INT, .inside = counts_inside},
+	       {"amounts", .is = REQUIRED | IS_LIST, "what the site has of something that jobs use wherever they run",
+		.of = &amount, .item = IS_OBJECT, .inside = amounts_inside},
+	       {"attributes", .is = REQUIRED | IS_OBJECT, .inside = attributes_inside},
+	       {"defaults", .is = REQUIRED | IS_OBJECT, .inside = defaults_inside})};
 
 static const char *state_word(const struct server *s)
 {
@@ -288,11 +281,8 @@ static void table_inside(const struct subject *x, struct json *j)
 	attr_table_write(j);
 }
 
-static const struct field attributes_fields[] = {
-	{"attributes", .is = REQUIRED | IS_LIST, .of = &attribute_schema, .item = IS_OBJECT, .inside = table_inside},
-	{0},
-};
-const struct schema attributes_answer = {.fields = attributes_fields};
+const struct schema attributes_answer = {FIELDS(
+	{"attributes", .is = REQUIRED | IS_LIST, .of = &attribute_schema, .item = IS_OBJECT, .inside = table_inside})};
 
 void api_attributes(struct server *s, const struct call *c)
 {
@@ -310,7 +300,7 @@ struct cluster_shown {
 	uint64_t epoch;
 };
 
-static const struct field cluster_fields[] = {
+const struct schema cluster_answer = {FIELDS(
 	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct cluster_shown, name)},
 	{"servers", .is = REQUIRED | IS_LIST, "host:port, the one that leads first; none if no port is open",
 	 .item = IS_TEXT, .inside = servers_inside},
@@ -319,10 +309,7 @@ static const struct field cluster_fields[] = {
 	{"ca", .is = REQUIRED | IS_TEXT, "the authority's certificate, PEM", MEMBER(struct cluster_shown, ca)},
 	{"version", .is = REQUIRED | IS_TEXT, MEMBER(struct cluster_shown, version)},
 	{"leader", .is = REQUIRED | IS_TEXT | IS_NULL, MEMBER(struct cluster_shown, leader)},
-	{"epoch", .is = REQUIRED | IS_INT, "grows with every server that leads", MEMBER(struct cluster_shown, epoch)},
-	{0},
-};
-const struct schema cluster_answer = {.fields = cluster_fields};
+	{"epoch", .is = REQUIRED | IS_INT, "grows with every server that leads", MEMBER(struct cluster_shown, epoch)})};
 
 void api_cluster(struct server *s, const struct call *c)
 {
@@ -347,14 +334,12 @@ struct queue_shown {
 	const char *name;
 };
 
-static const struct field queue_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct queue_shown, name)},
-	{"attributes", .is = REQUIRED | IS_OBJECT, .inside = attributes_inside},
-	{"defaults", .is = REQUIRED | IS_OBJECT, .inside = defaults_inside},
-	{"counts", .is = REQUIRED | IS_OBJECT, "jobs by state", .item = IS_INT, .inside = counts_inside},
-	{0},
-};
-const struct schema queue_answer = {"Queue", .fields = queue_fields};
+const struct schema queue_answer = {
+	"Queue",
+	FIELDS({"name", .is = REQUIRED | IS_TEXT, MEMBER(struct queue_shown, name)},
+	       {"attributes", .is = REQUIRED | IS_OBJECT, .inside = attributes_inside},
+	       {"defaults", .is = REQUIRED | IS_OBJECT, .inside = defaults_inside},
+	       {"counts", .is = REQUIRED | IS_OBJECT, "jobs by state", .item = IS_INT, .inside = counts_inside})};
 
 static void queues_inside(const struct subject *x, struct json *j)
 {
@@ -368,11 +353,8 @@ static void queues_inside(const struct subject *x, struct json *j)
 	free(counts);
 }
 
-static const struct field queues_fields[] = {
-	{"queues", .is = REQUIRED | IS_LIST, .of = &queue_answer, .item = IS_OBJECT, .inside = queues_inside},
-	{0},
-};
-const struct schema queues_answer = {.fields = queues_fields};
+const struct schema queues_answer = {
+	FIELDS({"queues", .is = REQUIRED | IS_LIST, .of = &queue_answer, .item = IS_OBJECT, .inside = queues_inside})};
 
 static void queue_drop(struct server *s, struct queue *q, const struct asker *w)
 {

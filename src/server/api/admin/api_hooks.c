@@ -42,7 +42,7 @@ static void events_show(const struct subject *x, struct json *j)
 
 #define HAS(member) MEMBER(struct subject, hook.member)
 
-static const struct field hook_fields[] = {
+static const struct schema hook = {FIELDS(
 	{"name", .is = REQUIRED | IS_TEXT, "of its file", HAS(name)},
 	{"state", .is = REQUIRED | IS_TEXT,
 	 "in_force; old: the version on disk is broken, and the one before it is in force; broken: it fails each time; unused: it is broken, and was never in force",
@@ -54,10 +54,7 @@ static const struct field hook_fields[] = {
 	{"failures", .is = REQUIRED | IS_INT, HAS(failures)},
 	{"last_failure", .is = REQUIRED | IS_TEXT | IS_NULL, HAS(failure)},
 	{"microseconds", .is = REQUIRED | IS_INT, "on the processor, of all calls", HAS(us)},
-	{"longest", .is = REQUIRED | IS_INT, "of one of them", HAS(us_max)},
-	{0},
-};
-static const struct schema hook = {.fields = hook_fields};
+	{"longest", .is = REQUIRED | IS_INT, "of one of them", HAS(us_max)})};
 
 struct hooks_shown {
 	const struct server *s;
@@ -75,15 +72,12 @@ static void hooks_inside(const struct subject *x, struct json *j)
 	}
 }
 
-static const struct field hooks_fields[] = {
-	{"directory", .is = REQUIRED | IS_TEXT, MEMBER(struct hooks_shown, directory)},
-	{"problem", .is = REQUIRED | IS_TEXT | IS_NULL, "why the directory is not read now",
-	 MEMBER(struct hooks_shown, problem)},
-	{"hooks", .is = REQUIRED | IS_LIST, "in the order in which they are called", .of = &hook, .item = IS_OBJECT,
-	 .inside = hooks_inside},
-	{0},
-};
-const struct schema hooks_answer = {.fields = hooks_fields};
+const struct schema hooks_answer = {
+	FIELDS({"directory", .is = REQUIRED | IS_TEXT, MEMBER(struct hooks_shown, directory)},
+	       {"problem", .is = REQUIRED | IS_TEXT | IS_NULL, "why the directory is not read now",
+		MEMBER(struct hooks_shown, problem)},
+	       {"hooks", .is = REQUIRED | IS_LIST, "in the order in which they are called", .of = &hook,
+		.item = IS_OBJECT, .inside = hooks_inside})};
 
 void api_hooks(struct server *s, const struct call *c)
 {
@@ -92,17 +86,14 @@ void api_hooks(struct server *s, const struct call *c)
 
 /* ---- trying a hook ---- */
 
-static const struct field trial_fields[] = {
+const struct schema trial_body = {FIELDS(
 	{"name", .is = REQUIRED | IS_TEXT, "of the file, for messages", .least = 1, .most = 100},
 	{"source", .is = REQUIRED | IS_TEXT, "its text", .least = 0, .most = HOOK_SOURCE_MAX},
 	{"event", .is = IS_TEXT | IS_NULL, "the function to call; without it the file is only checked",
 	 .words = "submit|modify|start|end"},
 	{"job", .is = IS_OBJECT | IS_NULL, "what is submitted, or the job as it is"},
 	{"changes", .is = IS_OBJECT | IS_NULL, "of `modify`: what is to change"},
-	{"facts", .is = IS_OBJECT | IS_NULL, "further facts about the job: `user`, `group`, `exit_status`, ..."},
-	{0},
-};
-const struct schema trial_body = {.fields = trial_fields};
+	{"facts", .is = IS_OBJECT | IS_NULL, "further facts about the job: `user`, `group`, `exit_status`, ..."})};
 
 static const struct field mail_fields[] = {
 	{"to", .is = REQUIRED | IS_TEXT},
@@ -111,7 +102,7 @@ static const struct field mail_fields[] = {
 	{0},
 };
 static const struct schema mail = {.fields = mail_fields};
-static const struct field tried_fields[] = {
+const struct schema tried_answer = {FIELDS(
 	{"problem", .is = REQUIRED | IS_TEXT | IS_NULL, "why the file is broken"},
 	{"events", .is = REQUIRED | IS_LIST, "that it has functions for", .item = IS_TEXT},
 	{"result", .is = REQUIRED | IS_TEXT | IS_NULL, "of the call, if there was one",
@@ -120,10 +111,7 @@ static const struct field tried_fields[] = {
 	{"changes", .is = REQUIRED | IS_OBJECT | IS_NULL, "members with their new values; `resources` are added"},
 	{"log", .is = REQUIRED | IS_LIST, .item = IS_TEXT},
 	{"mails", .is = REQUIRED | IS_LIST, "that would be sent", .of = &mail, .item = IS_OBJECT},
-	{"microseconds", .is = REQUIRED | IS_INT, "on the processor"},
-	{0},
-};
-const struct schema tried_answer = {.fields = tried_fields};
+	{"microseconds", .is = REQUIRED | IS_INT, "on the processor"})};
 
 struct trial {
 	struct http_request *r;

@@ -77,7 +77,7 @@ struct piece_shown {
 	int64_t deadline;
 };
 
-static const struct field piece_fields[] = {
+static const struct schema piece = {FIELDS(
 	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, "null: of a job that the user may not see", .example = "12.host",
 	 MEMBER(struct piece_shown, job)},
 	{"name", .is = REQUIRED | IS_TEXT | IS_NULL, MEMBER(struct piece_shown, name)},
@@ -94,10 +94,7 @@ static const struct field piece_fields[] = {
 	{"held", .is = SPARSE | IS_BOOL,
 	 "true: the job has no process on this node, which belongs to a partition or machine that it has to itself",
 	 MEMBER(struct piece_shown, x.held)},
-	{"deadline", .is = IS_INSTANT, MEMBER(struct piece_shown, deadline)},
-	{0},
-};
-static const struct schema piece = {.fields = piece_fields};
+	{"deadline", .is = IS_INSTANT, MEMBER(struct piece_shown, deadline)})};
 
 static void piece_show(const struct server *s, const struct asker *w, struct json *j, const struct plan_piece *x)
 {
@@ -258,13 +255,9 @@ struct kept {
 	int64_t start, end;
 };
 
-static const struct field kept_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct kept, name)},
-	{"start", .is = REQUIRED | IS_INSTANT, MEMBER(struct kept, start)},
-	{"end", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct kept, end)},
-	{0},
-};
-static const struct schema kept = {.fields = kept_fields};
+static const struct schema kept = {FIELDS({"name", .is = REQUIRED | IS_TEXT, MEMBER(struct kept, name)},
+					  {"start", .is = REQUIRED | IS_INSTANT, MEMBER(struct kept, start)},
+					  {"end", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct kept, end)})};
 
 /* Writes the next reservations that apply to a node. */
 static void kept_inside(const struct subject *x, struct json *j)
@@ -291,17 +284,13 @@ struct node_shown {
 	bool up;
 };
 
-static const struct field plan_node_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct node_shown, name)},
-	{"cpus", .is = REQUIRED | IS_INT, MEMBER(struct node_shown, cpus)},
-	{"up", .is = REQUIRED | IS_BOOL, MEMBER(struct node_shown, up)},
-	{"drain_at", .is = IS_INSTANT, MEMBER(struct node_shown, drain_at)},
-	{"partition", .is = IS_TEXT, MEMBER(struct node_shown, partition)},
-	{"reservations", .is = IS_LIST, "the next that hold there, at most 8", .of = &kept, .item = IS_OBJECT,
-	 .inside = kept_inside},
-	{0},
-};
-static const struct schema plan_node = {.fields = plan_node_fields};
+static const struct schema plan_node = {FIELDS({"name", .is = REQUIRED | IS_TEXT, MEMBER(struct node_shown, name)},
+					       {"cpus", .is = REQUIRED | IS_INT, MEMBER(struct node_shown, cpus)},
+					       {"up", .is = REQUIRED | IS_BOOL, MEMBER(struct node_shown, up)},
+					       {"drain_at", .is = IS_INSTANT, MEMBER(struct node_shown, drain_at)},
+					       {"partition", .is = IS_TEXT, MEMBER(struct node_shown, partition)},
+					       {"reservations", .is = IS_LIST, "the next that hold there, at most 8",
+						.of = &kept, .item = IS_OBJECT, .inside = kept_inside})};
 
 /* plan_step() writes the members of the whole in slices. */
 static const struct field plan_fields[] = {

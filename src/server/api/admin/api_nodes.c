@@ -100,14 +100,11 @@ struct job_part {
 	int *cpus, *gpus;
 	int ncpus, ngpus;
 };
-static const struct field node_job_fields[] = {
+static const struct schema node_job = {FIELDS(
 	{"id", .is = REQUIRED | IS_TEXT, .example = "12.host", MEMBER(struct job_part, id)},
 	{"cpus", .is = REQUIRED | IS_LIST, "numbers", .item = IS_INT, .in = ALWAYS,
 	 MEMBER_LIST(FORM_INTS, struct job_part, cpus, ncpus)},
-	{"gpus", .is = IS_LIST, "numbers", .item = IS_INT, MEMBER_LIST(FORM_INTS, struct job_part, gpus, ngpus)},
-	{0},
-};
-static const struct schema node_job = {.fields = node_job_fields};
+	{"gpus", .is = IS_LIST, "numbers", .item = IS_INT, MEMBER_LIST(FORM_INTS, struct job_part, gpus, ngpus)})};
 
 /* Values shown for a node in addition to its records. */
 struct subject {
@@ -143,7 +140,7 @@ static void jobs_show(const struct subject *x, struct json *j)
 		struct job_part part = {id.text, t->cpu[p->frag], t->gpu[p->frag], t->ncpus[p->frag],
 					t->ngpus[p->frag]};
 		json_open_object(j, NULL);
-		record_store(node_job_fields, 0, &part, NULL, j);
+		record_store(node_job.fields, 0, &part, NULL, j);
 		json_close_object(j);
 	}
 	strbuf_fini(&id);
@@ -234,11 +231,7 @@ static const struct field node_fields[] = {
 	{0},
 };
 const struct schema node_answer = {"Node", .fields = node_fields};
-static const struct field nodes_fields[] = {
-	{"nodes", .is = REQUIRED | IS_LIST, .of = &node_answer, .item = IS_OBJECT},
-	{0},
-};
-const struct schema nodes_answer = {.fields = nodes_fields};
+const struct schema nodes_answer = {FIELDS({"nodes", .is = REQUIRED | IS_LIST, .of = &node_answer, .item = IS_OBJECT})};
 
 static void node_show(const struct server *s, uint32_t node, struct json *j)
 {

@@ -174,13 +174,9 @@ static void ways_done(struct server *s, enum object_kind kind, void *context)
 
 /* ---- showing ---- */
 
-static const struct field object_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"attributes", .is = REQUIRED | IS_OBJECT},
-	{"defaults", .is = REQUIRED | IS_OBJECT},
-	{0},
-};
-const struct schema object_answer = {"Object", .fields = object_fields};
+const struct schema object_answer = {"Object", FIELDS({"name", .is = REQUIRED | IS_TEXT},
+						      {"attributes", .is = REQUIRED | IS_OBJECT},
+						      {"defaults", .is = REQUIRED | IS_OBJECT})};
 
 const struct schema reservation_answer = {"Reservation", .base = &object_answer, .fields = reservation_fields};
 

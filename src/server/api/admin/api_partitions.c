@@ -56,19 +56,18 @@ static void attributes_show(const struct subject *x, struct json *j)
 	attrs_write(&x->partition->attrs, j);
 }
 
-static const struct field partition_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT, HAS(name)},
-	{"nodes", .is = REQUIRED | IS_LIST, "in their order in the cluster", .item = IS_TEXT, .inside = nodes_show},
-	{"cpus", .is = REQUIRED | IS_INT, "of its nodes, up or not", HAS(cpus)},
-	{"cpus_up", .is = REQUIRED | IS_INT, "of those that are in service", HAS(cpus_up)},
-	{"state", .is = REQUIRED | IS_TEXT, "down: none of its nodes is in service", .words = "free|busy|down|empty",
-	 HAS(state)},
-	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, "the job that runs in it, if the user may see it", HAS(job)},
-	{"waiting", .is = REQUIRED | IS_INT, "jobs that wait and that it suits", HAS(waits)},
-	{"attributes", .is = REQUIRED | IS_OBJECT, .inside = attributes_show},
-	{0},
-};
-const struct schema partition_answer = {"Partition", .fields = partition_fields};
+const struct schema partition_answer = {
+	"Partition",
+	FIELDS({"name", .is = REQUIRED | IS_TEXT, HAS(name)},
+	       {"nodes", .is = REQUIRED | IS_LIST, "in their order in the cluster", .item = IS_TEXT,
+		.inside = nodes_show},
+	       {"cpus", .is = REQUIRED | IS_INT, "of its nodes, up or not", HAS(cpus)},
+	       {"cpus_up", .is = REQUIRED | IS_INT, "of those that are in service", HAS(cpus_up)},
+	       {"state", .is = REQUIRED | IS_TEXT, "down: none of its nodes is in service",
+		.words = "free|busy|down|empty", HAS(state)},
+	       {"job", .is = REQUIRED | IS_TEXT | IS_NULL, "the job that runs in it, if the user may see it", HAS(job)},
+	       {"waiting", .is = REQUIRED | IS_INT, "jobs that wait and that it suits", HAS(waits)},
+	       {"attributes", .is = REQUIRED | IS_OBJECT, .inside = attributes_show})};
 
 /* Counts the waiting jobs that each partition suits, by its index plus one. */
 static int64_t *count_waiting(const struct server *s)
@@ -146,13 +145,10 @@ static void shared_show(const struct subject *x, struct json *j)
 			json_text(j, NULL, names_get(&x->s->cluster->node_names, i));
 }
 
-static const struct field partitions_fields[] = {
-	{"partitions", .is = REQUIRED | IS_LIST, "by name", .of = &partition_answer, .item = IS_OBJECT,
-	 .inside = partitions_show},
-	{"shared", .is = REQUIRED | IS_LIST, "nodes that are in none", .item = IS_TEXT, .inside = shared_show},
-	{0},
-};
-const struct schema partitions_answer = {.fields = partitions_fields};
+const struct schema partitions_answer = {
+	FIELDS({"partitions", .is = REQUIRED | IS_LIST, "by name", .of = &partition_answer, .item = IS_OBJECT,
+		.inside = partitions_show},
+	       {"shared", .is = REQUIRED | IS_LIST, "nodes that are in none", .item = IS_TEXT, .inside = shared_show})};
 
 void api_partitions(struct server *s, const struct call *c)
 {

@@ -38,14 +38,11 @@ struct part {
 	double value, part;
 };
 
-static const struct field part_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct part, name)},
-	{"value", .is = REQUIRED | IS_REAL, "in the factor's unit", MEMBER_AS(FORM_REAL, struct part, value)},
-	{"part", .is = REQUIRED | IS_REAL, "of a sum what is added, of a product what is multiplied with",
-	 MEMBER_AS(FORM_REAL, struct part, part)},
-	{0},
-};
-static const struct schema part = {.fields = part_fields};
+static const struct schema part = {
+	FIELDS({"name", .is = REQUIRED | IS_TEXT, MEMBER(struct part, name)},
+	       {"value", .is = REQUIRED | IS_REAL, "in the factor's unit", MEMBER_AS(FORM_REAL, struct part, value)},
+	       {"part", .is = REQUIRED | IS_REAL, "of a sum what is added, of a product what is multiplied with",
+		MEMBER_AS(FORM_REAL, struct part, part)})};
 
 /* Waiting jobs and their places. */
 struct ranking {
@@ -128,19 +125,16 @@ struct ranked {
 	double priority;
 };
 
-static const struct field ranked_fields[] = {
-	{"id", .is = REQUIRED | IS_TEXT, MEMBER(struct ranked, id)},
-	{"user", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_WORD, struct ranked, user)},
-	{"queue", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_WORD, struct ranked, queue)},
-	{"place", .is = REQUIRED | IS_INT, "among the jobs that wait, the highest priority being first",
-	 MEMBER(struct ranked, place)},
-	{"priority", .is = REQUIRED | IS_REAL, MEMBER_AS(FORM_REAL, struct ranked, priority)},
-	{"tried", .is = SPARSE | IS_INT, "its place with the weights in `try`", MEMBER(struct ranked, tried)},
-	{"factors", .is = REQUIRED | IS_LIST, "those that have a weight", .of = &part, .item = IS_OBJECT,
-	 .inside = parts_inside},
-	{0},
-};
-static const struct schema ranked = {.fields = ranked_fields};
+static const struct schema ranked = {
+	FIELDS({"id", .is = REQUIRED | IS_TEXT, MEMBER(struct ranked, id)},
+	       {"user", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_WORD, struct ranked, user)},
+	       {"queue", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_WORD, struct ranked, queue)},
+	       {"place", .is = REQUIRED | IS_INT, "among the jobs that wait, the highest priority being first",
+		MEMBER(struct ranked, place)},
+	       {"priority", .is = REQUIRED | IS_REAL, MEMBER_AS(FORM_REAL, struct ranked, priority)},
+	       {"tried", .is = SPARSE | IS_INT, "its place with the weights in `try`", MEMBER(struct ranked, tried)},
+	       {"factors", .is = REQUIRED | IS_LIST, "those that have a weight", .of = &part, .item = IS_OBJECT,
+		.inside = parts_inside})};
 
 static void ranked_write(const struct subject *x, size_t i, struct json *j)
 {
@@ -198,17 +192,14 @@ struct factor_shown {
 	int64_t weight, low, high;
 };
 
-static const struct field factor_fields[] = {
+static const struct schema factor = {FIELDS(
 	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct factor_shown, row.name)},
 	{"unit", .is = REQUIRED | IS_TEXT, MEMBER(struct factor_shown, row.unit)},
 	{"about", .is = REQUIRED | IS_TEXT, MEMBER(struct factor_shown, row.about)},
 	{"weight", .is = REQUIRED | IS_INT, MEMBER(struct factor_shown, weight)},
 	{"low", .is = REQUIRED | IS_INT, "the value at which its stage is 0, in a product",
 	 MEMBER(struct factor_shown, low)},
-	{"high", .is = REQUIRED | IS_INT, "the value at which its stage is 1", MEMBER(struct factor_shown, high)},
-	{0},
-};
-static const struct schema factor = {.fields = factor_fields};
+	{"high", .is = REQUIRED | IS_INT, "the value at which its stage is 1", MEMBER(struct factor_shown, high)})};
 
 static void factors_inside(const struct subject *x, struct json *j)
 {
@@ -225,19 +216,16 @@ struct priorities {
 	int64_t now, waiting;
 };
 
-static const struct field priority_fields[] = {
-	{"order", .is = REQUIRED | IS_TEXT,
-	 "what orders the jobs; policy: not their priorities, which are shown as a sum", .words = "policy|sum|product",
-	 MEMBER_AS(FORM_CHOICE, struct priorities, order)},
-	{"now", .is = REQUIRED | IS_INSTANT, MEMBER(struct priorities, now)},
-	{"factors", .is = REQUIRED | IS_LIST, .of = &factor, .item = IS_OBJECT, .inside = factors_inside},
-	{"waiting", .is = REQUIRED | IS_INT, "jobs that wait and could start, of all users",
-	 MEMBER(struct priorities, waiting)},
-	{"jobs", .is = REQUIRED | IS_LIST, "the first of them that the user may see", .of = &ranked, .item = IS_OBJECT,
-	 .inside = jobs_inside},
-	{0},
-};
-const struct schema priority_answer = {.fields = priority_fields};
+const struct schema priority_answer = {
+	FIELDS({"order", .is = REQUIRED | IS_TEXT,
+		"what orders the jobs; policy: not their priorities, which are shown as a sum",
+		.words = "policy|sum|product", MEMBER_AS(FORM_CHOICE, struct priorities, order)},
+	       {"now", .is = REQUIRED | IS_INSTANT, MEMBER(struct priorities, now)},
+	       {"factors", .is = REQUIRED | IS_LIST, .of = &factor, .item = IS_OBJECT, .inside = factors_inside},
+	       {"waiting", .is = REQUIRED | IS_INT, "jobs that wait and could start, of all users",
+		MEMBER(struct priorities, waiting)},
+	       {"jobs", .is = REQUIRED | IS_LIST, "the first of them that the user may see", .of = &ranked,
+		.item = IS_OBJECT, .inside = jobs_inside})};
 
 static void rows_answer(struct server *s, const struct call *c, const struct priority_settings *x,
 			const struct ranking *list, int64_t left)

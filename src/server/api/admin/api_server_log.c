@@ -13,19 +13,13 @@
 #include "server/base/log.h"
 #include "server/server.h"
 
-static const struct field line_fields[] = {
-	{"time", .is = REQUIRED | IS_INSTANT, MEMBER(struct log_kept, time)},
-	{"level", .is = REQUIRED | IS_TEXT, "how severe it is", .words = SEVERITY_WORDS("|"),
-	 MEMBER_AS(FORM_CHOICE, struct log_kept, severity)},
-	{"text", .is = REQUIRED | IS_TEXT, MEMBER(struct log_kept, text)},
-	{0},
-};
-static const struct schema line = {"LogLine", .fields = line_fields};
-static const struct field log_fields[] = {
-	{"lines", .is = REQUIRED | IS_LIST, "oldest first", .of = &line, .item = IS_OBJECT},
-	{0},
-};
-const struct schema server_log_answer = {.fields = log_fields};
+static const struct schema line = {
+	"LogLine", FIELDS({"time", .is = REQUIRED | IS_INSTANT, MEMBER(struct log_kept, time)},
+			  {"level", .is = REQUIRED | IS_TEXT, "how severe it is", .words = SEVERITY_WORDS("|"),
+			   MEMBER_AS(FORM_CHOICE, struct log_kept, severity)},
+			  {"text", .is = REQUIRED | IS_TEXT, MEMBER(struct log_kept, text)})};
+const struct schema server_log_answer = {
+	FIELDS({"lines", .is = REQUIRED | IS_LIST, "oldest first", .of = &line, .item = IS_OBJECT})};
 
 void api_server_log(struct server *s, const struct call *c)
 {

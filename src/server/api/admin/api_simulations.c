@@ -55,21 +55,14 @@ static const struct field run_fields[] = {
 	{0},
 };
 static const struct schema run = {.fields = run_fields};
-static const struct field times_fields[] = {
-	{"begin", .is = REQUIRED | IS_INSTANT, "of the first sample"},
-	{"end", .is = REQUIRED | IS_INSTANT, "of the last one"},
-	{"samples", .is = REQUIRED | IS_INT},
-	{0},
-};
-static const struct schema times = {.fields = times_fields};
-static const struct field result_fields[] = {
-	{"jobs", .is = REQUIRED | IS_INT, "that were replayed"},
-	{"procs", .is = REQUIRED | IS_INT, "CPUs of the machine"},
-	{"over_time", .is = REQUIRED | IS_OBJECT, .of = &times},
-	{"runs", .is = REQUIRED | IS_LIST, "one for each policy", .of = &run, .item = IS_OBJECT},
-	{0},
-};
-static const struct schema result = {.fields = result_fields};
+static const struct schema times = {FIELDS({"begin", .is = REQUIRED | IS_INSTANT, "of the first sample"},
+					   {"end", .is = REQUIRED | IS_INSTANT, "of the last one"},
+					   {"samples", .is = REQUIRED | IS_INT})};
+static const struct schema result = {
+	FIELDS({"jobs", .is = REQUIRED | IS_INT, "that were replayed"},
+	       {"procs", .is = REQUIRED | IS_INT, "CPUs of the machine"},
+	       {"over_time", .is = REQUIRED | IS_OBJECT, .of = &times},
+	       {"runs", .is = REQUIRED | IS_LIST, "one for each policy", .of = &run, .item = IS_OBJECT})};
 
 static const struct field head_fields[] = {
 	{"id", .is = REQUIRED | IS_INT},
@@ -89,24 +82,19 @@ static const struct field policy_fields[] = {
 	{0},
 };
 static const struct schema policy = {.fields = policy_fields};
-static const struct field list_fields[] = {
+const struct schema simulations_answer = {FIELDS(
 	{"policy", .is = REQUIRED | IS_TEXT, "that the server has now"},
 	{"policies", .is = REQUIRED | IS_LIST, "that can be simulated", .of = &policy, .item = IS_OBJECT},
 	{"running", .is = REQUIRED | IS_OBJECT | IS_NULL, .of = &head},
-	{"simulations", .is = REQUIRED | IS_LIST, "that are kept, newest first", .of = &head, .item = IS_OBJECT},
-	{0},
-};
-const struct schema simulations_answer = {.fields = list_fields};
+	{"simulations", .is = REQUIRED | IS_LIST, "that are kept, newest first", .of = &head, .item = IS_OBJECT})};
 
-static const struct field wish_fields[] = {
-	{"days", .is = IS_INT | IS_NULL, "replay the jobs that ended in the last N days", .least = 1,
-	 .most = SIMULATION_DAYS, .otherwise = "30"},
-	{"policies", .is = REQUIRED | IS_LIST, "to be compared", .item = IS_TEXT, .least = 1,
-	 .most = SIMULATION_POLICIES},
-	{"again", .is = IS_BOOL | IS_NULL, "compute also what was computed within the last hour", .otherwise = "false"},
-	{0},
-};
-const struct schema simulation_body = {.fields = wish_fields};
+const struct schema simulation_body = {
+	FIELDS({"days", .is = IS_INT | IS_NULL, "replay the jobs that ended in the last N days", .least = 1,
+		.most = SIMULATION_DAYS, .otherwise = "30"},
+	       {"policies", .is = REQUIRED | IS_LIST, "to be compared", .item = IS_TEXT, .least = 1,
+		.most = SIMULATION_POLICIES},
+	       {"again", .is = IS_BOOL | IS_NULL, "compute also what was computed within the last hour",
+		.otherwise = "false"})};
 
 /* ---- writing ---- */
 

@@ -35,7 +35,7 @@ struct place {
 	char mode[16];
 	int64_t owner;
 };
-static const struct field place_fields[] = {
+static const struct schema place = {FIELDS(
 	{"name", .is = REQUIRED | IS_TEXT, .words = "state|store|accounting|spool|undelivered|log",
 	 MEMBER(struct place, name)},
 	{"path", .is = REQUIRED | IS_TEXT, MEMBER(struct place, path)},
@@ -46,32 +46,23 @@ static const struct field place_fields[] = {
 	{"size", .is = REQUIRED | IS_INT | IS_NULL, "KiB of that file system", .missing = -1,
 	 MEMBER(struct place, size)},
 	{"mode", .is = REQUIRED | IS_TEXT | IS_NULL, "permissions, octal", MEMBER_AS(FORM_INLINE, struct place, mode)},
-	{"owner", .is = REQUIRED | IS_INT | IS_NULL, "user id", .missing = -1, MEMBER(struct place, owner)},
-	{0},
-};
-static const struct schema place = {.fields = place_fields};
+	{"owner", .is = REQUIRED | IS_INT | IS_NULL, "user id", .missing = -1, MEMBER(struct place, owner)})};
 
 struct program {
 	const char *name, *path, *problem;
 };
-static const struct field program_fields[] = {
+static const struct schema program = {FIELDS(
 	{"name", .is = REQUIRED | IS_TEXT, .words = "mail|prologue|epilogue", MEMBER(struct program, name)},
 	{"path", .is = REQUIRED | IS_TEXT, MEMBER(struct program, path)},
-	{"problem", .is = REQUIRED | IS_TEXT | IS_NULL, "why it can't be run", MEMBER(struct program, problem)},
-	{0},
-};
-static const struct schema program = {.fields = program_fields};
+	{"problem", .is = REQUIRED | IS_TEXT | IS_NULL, "why it can't be run", MEMBER(struct program, problem)})};
 
 struct certificate {
 	const char *name;
 	int64_t until;
 };
-static const struct field certificate_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT, .words = "authority|server", MEMBER(struct certificate, name)},
-	{"until", .is = REQUIRED | IS_INSTANT, "when it expires", MEMBER(struct certificate, until)},
-	{0},
-};
-static const struct schema certificate = {.fields = certificate_fields};
+static const struct schema certificate = {
+	FIELDS({"name", .is = REQUIRED | IS_TEXT, .words = "authority|server", MEMBER(struct certificate, name)},
+	       {"until", .is = REQUIRED | IS_INSTANT, "when it expires", MEMBER(struct certificate, until)})};
 
 static void place_show(struct json *j, const char *name, const char *path)
 {
@@ -161,22 +152,22 @@ static void certificates_show(const struct subject *x, struct json *j)
 
 #define HAS(member) MEMBER(struct subject, member)
 
-static const struct field site_fields[] = {
-	{"now", .is = REQUIRED | IS_INSTANT, HAS(now)},
-	{"uid", .is = REQUIRED | IS_INT, "user id that the server runs as", HAS(uid)},
-	{"store", .is = REQUIRED | IS_TEXT, "sqlite or postgres", HAS(store)},
-	{"committed", .is = REQUIRED | IS_INSTANT | IS_NULL, "when it last wrote its store", HAS(committed)},
-	{"commits_failed", .is = REQUIRED | IS_INT, "since the server started", HAS(commits_failed)},
-	{"backup", .is = REQUIRED | IS_INSTANT | IS_NULL, "when `shunt backup` last made one", HAS(backup)},
-	{"certificate_life", .is = REQUIRED | IS_INT, "of nodes' certificates, in seconds", HAS(certificate_life)},
-	{"places", .is = REQUIRED | IS_LIST, "directories and files", .of = &place, .item = IS_OBJECT,
-	 .inside = places_show},
-	{"programs", .is = REQUIRED | IS_LIST, "configured ones that run on this machine", .of = &program,
-	 .item = IS_OBJECT, .inside = programs_show},
-	{"certificates", .is = REQUIRED | IS_LIST, .of = &certificate, .item = IS_OBJECT, .inside = certificates_show},
-	{0},
-};
-const struct schema site_answer = {"Site", .fields = site_fields};
+const struct schema site_answer = {
+	"Site",
+	FIELDS({"now", .is = REQUIRED | IS_INSTANT, HAS(now)},
+	       {"uid", .is = REQUIRED | IS_INT, "user id that the server runs as", HAS(uid)},
+	       {"store", .is = REQUIRED | IS_TEXT, "sqlite or postgres", HAS(store)},
+	       {"committed", .is = REQUIRED | IS_INSTANT | IS_NULL, "when it last wrote its store", HAS(committed)},
+	       {"commits_failed", .is = REQUIRED | IS_INT, "since the server started", HAS(commits_failed)},
+	       {"backup", .is = REQUIRED | IS_INSTANT | IS_NULL, "when `shunt backup` last made one", HAS(backup)},
+	       {"certificate_life", .is = REQUIRED | IS_INT, "of nodes' certificates, in seconds",
+		HAS(certificate_life)},
+	       {"places", .is = REQUIRED | IS_LIST, "directories and files", .of = &place, .item = IS_OBJECT,
+		.inside = places_show},
+	       {"programs", .is = REQUIRED | IS_LIST, "configured ones that run on this machine", .of = &program,
+		.item = IS_OBJECT, .inside = programs_show},
+	       {"certificates", .is = REQUIRED | IS_LIST, .of = &certificate, .item = IS_OBJECT,
+		.inside = certificates_show})};
 
 /* Returns when the last backup was made; 0: never. */
 static int64_t backed_up(const struct server *s)

@@ -44,13 +44,10 @@ struct part_shown {
 	int64_t cpus;
 };
 
-static const struct field part_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct part_shown, name)},
-	{"cpus", .is = REQUIRED | IS_INT, MEMBER(struct part_shown, cpus)},
-	{"nodes", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .inside = nodes_inside},
-	{0},
-};
-static const struct schema part = {.fields = part_fields};
+static const struct schema part = {
+	FIELDS({"name", .is = REQUIRED | IS_TEXT, MEMBER(struct part_shown, name)},
+	       {"cpus", .is = REQUIRED | IS_INT, MEMBER(struct part_shown, cpus)},
+	       {"nodes", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .inside = nodes_inside})};
 
 static void partitions_inside(const struct subject *x, struct json *j)
 {
@@ -81,29 +78,27 @@ struct machine {
 	int64_t now, nodes, nodes_up, cpus, shared, processors;
 };
 
-static const struct field machine_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct machine, name)},
-	{"now", .is = REQUIRED | IS_INSTANT, MEMBER(struct machine, now)},
-	{"up", .is = REQUIRED | IS_BOOL, "false only in what commands show while the server is down",
-	 MEMBER(struct machine, up)},
-	{"scheduling", .is = REQUIRED | IS_BOOL, "whether jobs are started", MEMBER(struct machine, scheduling)},
-	{"policy", .is = REQUIRED | IS_TEXT, MEMBER(struct machine, policy)},
-	{"nodes", .is = REQUIRED | IS_INT, MEMBER(struct machine, nodes)},
-	{"nodes_up", .is = REQUIRED | IS_INT, MEMBER(struct machine, nodes_up)},
-	{"cpus", .is = REQUIRED | IS_INT, MEMBER(struct machine, cpus)},
-	{"partitions", .is = REQUIRED | IS_LIST, "by name", .of = &part, .item = IS_OBJECT,
-	 .inside = partitions_inside},
-	{"shared", .is = REQUIRED | IS_INT, "CPUs of nodes that are in none", MEMBER(struct machine, shared)},
-	{"processors", .is = REQUIRED | IS_INT | IS_NULL,
-	 "those of a job that names neither their number nor a partition; null: it has to name one of them",
-	 MEMBER(struct machine, processors)},
-	{"shutdown", .is = REQUIRED | IS_OBJECT | IS_NULL, "that was announced, or has begun", .of = &outage_schema,
-	 .get = get_shutdown},
-	{"all_jobs", .is = REQUIRED | IS_BOOL, "the client sees the jobs of all users",
-	 MEMBER(struct machine, all_jobs)},
-	{0},
-};
-const struct schema machine_answer = {"Machine", .fields = machine_fields};
+const struct schema machine_answer = {
+	"Machine",
+	FIELDS({"name", .is = REQUIRED | IS_TEXT, MEMBER(struct machine, name)},
+	       {"now", .is = REQUIRED | IS_INSTANT, MEMBER(struct machine, now)},
+	       {"up", .is = REQUIRED | IS_BOOL, "false only in what commands show while the server is down",
+		MEMBER(struct machine, up)},
+	       {"scheduling", .is = REQUIRED | IS_BOOL, "whether jobs are started", MEMBER(struct machine, scheduling)},
+	       {"policy", .is = REQUIRED | IS_TEXT, MEMBER(struct machine, policy)},
+	       {"nodes", .is = REQUIRED | IS_INT, MEMBER(struct machine, nodes)},
+	       {"nodes_up", .is = REQUIRED | IS_INT, MEMBER(struct machine, nodes_up)},
+	       {"cpus", .is = REQUIRED | IS_INT, MEMBER(struct machine, cpus)},
+	       {"partitions", .is = REQUIRED | IS_LIST, "by name", .of = &part, .item = IS_OBJECT,
+		.inside = partitions_inside},
+	       {"shared", .is = REQUIRED | IS_INT, "CPUs of nodes that are in none", MEMBER(struct machine, shared)},
+	       {"processors", .is = REQUIRED | IS_INT | IS_NULL,
+		"those of a job that names neither their number nor a partition; null: it has to name one of them",
+		MEMBER(struct machine, processors)},
+	       {"shutdown", .is = REQUIRED | IS_OBJECT | IS_NULL, "that was announced, or has begun",
+		.of = &outage_schema, .get = get_shutdown},
+	       {"all_jobs", .is = REQUIRED | IS_BOOL, "the client sees the jobs of all users",
+		MEMBER(struct machine, all_jobs)})};
 
 void machine_write(const struct server *s, struct json *j, bool all_jobs)
 {
@@ -126,7 +121,7 @@ void machine_write(const struct server *s, struct json *j, bool all_jobs)
 		x.nodes_up += !gone && c->nodes.v[n].up;
 		x.shared += !gone && c->nodes.v[n].partition == PARTITION_NONE ? node_cpus(&c->nodes.v[n]) : 0;
 	}
-	record_show(machine_fields, 0, &x, NULL, j);
+	record_show(machine_answer.fields, 0, &x, NULL, j);
 }
 
 void api_machine(struct server *s, const struct call *c)

@@ -22,27 +22,22 @@
 
 #define HAS(member) MEMBER(struct store_audit, member)
 
-static const struct field record_fields[] = {
-	{"seq", .is = REQUIRED | IS_INT, "numbered with the events of jobs", HAS(seq)},
-	{"time", .is = REQUIRED | IS_INSTANT, HAS(time)},
-	{"who", .is = REQUIRED | IS_TEXT, "the user who made the change", HAS(who)},
-	{"kind", .is = REQUIRED | IS_TEXT,
-	 "of what was changed: server, queue, node, job, token, or a kind of named object", HAS(kind)},
-	{"name", .is = REQUIRED | IS_TEXT, "of what was changed", HAS(name)},
-	{"action", .is = REQUIRED | IS_TEXT, "created, changed, deleted, revoked, removed, or the action on a job",
-	 HAS(action)},
-	{"change", .is = REQUIRED | IS_TEXT | IS_NULL, "what was changed, for people", HAS(change)},
-	{"undo", .is = REQUIRED | IS_TEXT | IS_NULL, "the command that restores the old state; null if no command can",
-	 HAS(undo)},
-	{0},
-};
-static const struct schema record = {"AuditRecord", .fields = record_fields};
-static const struct field audit_fields[] = {
+static const struct schema record = {
+	"AuditRecord",
+	FIELDS({"seq", .is = REQUIRED | IS_INT, "numbered with the events of jobs", HAS(seq)},
+	       {"time", .is = REQUIRED | IS_INSTANT, HAS(time)},
+	       {"who", .is = REQUIRED | IS_TEXT, "the user who made the change", HAS(who)},
+	       {"kind", .is = REQUIRED | IS_TEXT,
+		"of what was changed: server, queue, node, job, token, or a kind of named object", HAS(kind)},
+	       {"name", .is = REQUIRED | IS_TEXT, "of what was changed", HAS(name)},
+	       {"action", .is = REQUIRED | IS_TEXT,
+		"created, changed, deleted, revoked, removed, or the action on a job", HAS(action)},
+	       {"change", .is = REQUIRED | IS_TEXT | IS_NULL, "what was changed, for people", HAS(change)},
+	       {"undo", .is = REQUIRED | IS_TEXT | IS_NULL,
+		"the command that restores the old state; null if no command can", HAS(undo)})};
+const struct schema audit_answer = {FIELDS(
 	{"records", .is = REQUIRED | IS_LIST, "in the order in which they were made", .of = &record, .item = IS_OBJECT},
-	{"next", .is = REQUIRED | IS_INT | IS_NULL, "there are more: give this as `after`"},
-	{0},
-};
-const struct schema audit_answer = {.fields = audit_fields};
+	{"next", .is = REQUIRED | IS_INT | IS_NULL, "there are more: give this as `after`"})};
 
 struct reading {
 	struct read_work work;

@@ -28,29 +28,25 @@
 
 /* ---- bodies and answers ---- */
 
-static const struct field body_fields[] = {
-	{"op", .is = REQUIRED | IS_TEXT, .words = "deposit|withdraw|transfer",
-	 MEMBER_AS(FORM_CHOICE, struct credit_order, op)},
-	{"account", .is = REQUIRED | IS_TEXT, .least = 1, .most = OBJECT_NAME_MAX,
-	 MEMBER(struct credit_order, account)},
-	{"to", .is = IS_TEXT, "the account that a transfer goes to", .least = 1, .most = OBJECT_NAME_MAX,
-	 MEMBER(struct credit_order, to)},
-	{"amount", .is = REQUIRED | IS_INT, "in seconds of the account's unit", .least = 1, .most = CREDIT_MOST,
-	 MEMBER(struct credit_order, amount)},
-	{"expires", .is = IS_INSTANT | IS_NULL, "for a deposit: when the rest of it expires", .missing = TIME_NEVER,
-	 MEMBER(struct credit_order, expires)},
-	{0},
-};
-const struct schema credits_body = {.name = "CreditChange", .fields = body_fields};
+const struct schema credits_body = {
+	.name = "CreditChange",
+	FIELDS({"op", .is = REQUIRED | IS_TEXT, .words = "deposit|withdraw|transfer",
+		MEMBER_AS(FORM_CHOICE, struct credit_order, op)},
+	       {"account", .is = REQUIRED | IS_TEXT, .least = 1, .most = OBJECT_NAME_MAX,
+		MEMBER(struct credit_order, account)},
+	       {"to", .is = IS_TEXT, "the account that a transfer goes to", .least = 1, .most = OBJECT_NAME_MAX,
+		MEMBER(struct credit_order, to)},
+	       {"amount", .is = REQUIRED | IS_INT, "in seconds of the account's unit", .least = 1, .most = CREDIT_MOST,
+		MEMBER(struct credit_order, amount)},
+	       {"expires", .is = IS_INSTANT | IS_NULL, "for a deposit: when the rest of it expires",
+		.missing = TIME_NEVER, MEMBER(struct credit_order, expires)})};
 
-static const struct field deposit_fields[] = {
-	{"id", .is = REQUIRED | IS_INT, MEMBER(struct credit_deposit, id)},
-	{"amount", .is = REQUIRED | IS_INT, MEMBER(struct credit_deposit, amount)},
-	{"left", .is = REQUIRED | IS_INT, MEMBER(struct credit_deposit, left)},
-	{"expires", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct credit_deposit, expires)},
-	{0},
-};
-static const struct schema deposit_schema = {.name = "CreditDeposit", .fields = deposit_fields};
+static const struct schema deposit_schema = {
+	.name = "CreditDeposit",
+	FIELDS({"id", .is = REQUIRED | IS_INT, MEMBER(struct credit_deposit, id)},
+	       {"amount", .is = REQUIRED | IS_INT, MEMBER(struct credit_deposit, amount)},
+	       {"left", .is = REQUIRED | IS_INT, MEMBER(struct credit_deposit, left)},
+	       {"expires", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct credit_deposit, expires)})};
 
 /* An account that pays. */
 struct subject {
@@ -67,40 +63,35 @@ static void deposits_inside(const struct subject *x, struct json *j)
 		schema_show(&deposit_schema, NULL, &x->credit.deposits.v[i], NULL, j);
 }
 
-static const struct field account_fields[] = {
-	{"account", .is = REQUIRED | IS_TEXT, HAS(account)},
-	{"unit", .is = REQUIRED | IS_TEXT, .words = CREDIT_UNIT_WORDS, HAS(unit)},
-	{"rate", .is = REQUIRED | IS_INT, "percent of the price", HAS(state.tariff.rate)},
-	{"balance", .is = REQUIRED | IS_INT, "seconds of the unit, including what jobs hold in escrow",
-	 HAS(state.balance)},
-	{"escrow", .is = REQUIRED | IS_INT, "held for jobs that run or have a guaranteed place", HAS(state.escrow)},
-	{"available", .is = REQUIRED | IS_INT, HAS(available)},
-	{"deposited", .is = REQUIRED | IS_INT, "so far: balance + spent + expired + withdrawn", HAS(credit.deposited)},
-	{"spent", .is = REQUIRED | IS_INT, HAS(credit.spent)},
-	{"expired", .is = REQUIRED | IS_INT, HAS(credit.expired)},
-	{"withdrawn", .is = REQUIRED | IS_INT, "including transfers to other accounts", HAS(credit.withdrawn)},
-	{"deposits", .is = REQUIRED | IS_LIST, "those not used up, in the order in which they are spent",
-	 .of = &deposit_schema, .item = IS_OBJECT, .inside = deposits_inside},
-	{0},
-};
-static const struct schema account_schema = {.name = "Credits", .fields = account_fields};
+static const struct schema account_schema = {
+	.name = "Credits",
+	FIELDS({"account", .is = REQUIRED | IS_TEXT, HAS(account)},
+	       {"unit", .is = REQUIRED | IS_TEXT, .words = CREDIT_UNIT_WORDS, HAS(unit)},
+	       {"rate", .is = REQUIRED | IS_INT, "percent of the price", HAS(state.tariff.rate)},
+	       {"balance", .is = REQUIRED | IS_INT, "seconds of the unit, including what jobs hold in escrow",
+		HAS(state.balance)},
+	       {"escrow", .is = REQUIRED | IS_INT, "held for jobs that run or have a guaranteed place",
+		HAS(state.escrow)},
+	       {"available", .is = REQUIRED | IS_INT, HAS(available)},
+	       {"deposited", .is = REQUIRED | IS_INT, "so far: balance + spent + expired + withdrawn",
+		HAS(credit.deposited)},
+	       {"spent", .is = REQUIRED | IS_INT, HAS(credit.spent)},
+	       {"expired", .is = REQUIRED | IS_INT, HAS(credit.expired)},
+	       {"withdrawn", .is = REQUIRED | IS_INT, "including transfers to other accounts", HAS(credit.withdrawn)},
+	       {"deposits", .is = REQUIRED | IS_LIST, "those not used up, in the order in which they are spent",
+		.of = &deposit_schema, .item = IS_OBJECT, .inside = deposits_inside})};
 
-static const struct field answer_fields[] = {
-	{"accounts", .is = REQUIRED | IS_LIST, .of = &account_schema, .item = IS_OBJECT},
-	{0},
-};
-const struct schema credits_answer = {.fields = answer_fields};
+const struct schema credits_answer = {
+	FIELDS({"accounts", .is = REQUIRED | IS_LIST, .of = &account_schema, .item = IS_OBJECT})};
 
-static const struct field line_fields[] = {
-	{"seq", .is = REQUIRED | IS_INT, MEMBER(struct move_line, move.seq)},
-	{"time", .is = REQUIRED | IS_INSTANT, MEMBER(struct move_line, move.time)},
-	{"cause", .is = REQUIRED | IS_TEXT, .words = "deposit|withdrawal|transfer|job|expired",
-	 MEMBER(struct move_line, move.cause)},
-	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, MEMBER(struct move_line, job)},
-	{"amount", .is = REQUIRED | IS_INT, "change of the balance", MEMBER(struct move_line, move.seconds)},
-	{0},
-};
-static const struct schema line_schema = {.name = "CreditLine", .fields = line_fields};
+static const struct schema line_schema = {
+	.name = "CreditLine",
+	FIELDS({"seq", .is = REQUIRED | IS_INT, MEMBER(struct move_line, move.seq)},
+	       {"time", .is = REQUIRED | IS_INSTANT, MEMBER(struct move_line, move.time)},
+	       {"cause", .is = REQUIRED | IS_TEXT, .words = "deposit|withdrawal|transfer|job|expired",
+		MEMBER(struct move_line, move.cause)},
+	       {"job", .is = REQUIRED | IS_TEXT | IS_NULL, MEMBER(struct move_line, job)},
+	       {"amount", .is = REQUIRED | IS_INT, "change of the balance", MEMBER(struct move_line, move.seconds)})};
 
 static const struct field statement_fields[] = {
 	{"account", .is = REQUIRED | IS_TEXT},
@@ -166,7 +157,7 @@ void api_credits_change(struct server *s, const struct call *c)
 	struct credit_order o;
 	struct err err;
 
-	if (record_load(body_fields, 0, c->body, &o, NULL, &err) < 0) {
+	if (record_load(credits_body.fields, 0, c->body, &o, NULL, &err) < 0) {
 		api_refuse(c->r, &err);
 		return;
 	}

@@ -21,7 +21,7 @@
 #define HAS(member) MEMBER(struct share_row, member)
 #define REAL(member) MEMBER_AS(FORM_REAL, struct share_row, member)
 
-static const struct field share_fields[] = {
+static const struct schema share = {FIELDS(
 	{"level", .is = REQUIRED | IS_TEXT, .words = "account|group|user",
 	 MEMBER_AS(FORM_CHOICE, struct share_row, level)},
 	{"name", .is = REQUIRED | IS_TEXT, "of an account \"\": jobs that name none", HAS(name)},
@@ -33,10 +33,7 @@ static const struct field share_fields[] = {
 	{"cpu_hours", .is = REQUIRED | IS_REAL, "that it has used, which count less the older they are",
 	 REAL(cpu_hours)},
 	{"standing", .is = REQUIRED | IS_REAL,
-	 "of a user: percent of those with use who come behind it; it is a factor of priorities", REAL(standing)},
-	{0},
-};
-static const struct schema share = {.fields = share_fields};
+	 "of a user: percent of those with use who come behind it; it is a factor of priorities", REAL(standing)})};
 
 /* An answer in progress. */
 struct subject {
@@ -64,19 +61,16 @@ static void shares_inside(const struct subject *x, struct json *j)
 	shares_list(sharing_shares(x->s), share_write, &listing);
 }
 
-static const struct field fairshare_fields[] = {
-	{"now", .is = REQUIRED | IS_INSTANT, MEMBER(struct subject, now)},
-	{"window", .is = REQUIRED | IS_INT, "days", MEMBER(struct subject, settings.window)},
-	{"depth", .is = REQUIRED | IS_INT, "windows", MEMBER(struct subject, settings.depth)},
-	{"decay", .is = REQUIRED | IS_INT, "percent", MEMBER(struct subject, settings.decay)},
-	{"complete", .is = REQUIRED | IS_BOOL, "false: the ledger is still being read",
-	 MEMBER(struct subject, complete)},
-	{"shares", .is = REQUIRED | IS_LIST,
-	 "who has used something or has a target on the first level of the tree, first those who come first",
-	 .of = &share, .item = IS_OBJECT, .inside = shares_inside},
-	{0},
-};
-const struct schema fairshare_answer = {.fields = fairshare_fields};
+const struct schema fairshare_answer = {
+	FIELDS({"now", .is = REQUIRED | IS_INSTANT, MEMBER(struct subject, now)},
+	       {"window", .is = REQUIRED | IS_INT, "days", MEMBER(struct subject, settings.window)},
+	       {"depth", .is = REQUIRED | IS_INT, "windows", MEMBER(struct subject, settings.depth)},
+	       {"decay", .is = REQUIRED | IS_INT, "percent", MEMBER(struct subject, settings.decay)},
+	       {"complete", .is = REQUIRED | IS_BOOL, "false: the ledger is still being read",
+		MEMBER(struct subject, complete)},
+	       {"shares", .is = REQUIRED | IS_LIST,
+		"who has used something or has a target on the first level of the tree, first those who come first",
+		.of = &share, .item = IS_OBJECT, .inside = shares_inside})};
 
 void api_fairshare(struct server *s, const struct call *c)
 {
@@ -86,7 +80,7 @@ void api_fairshare(struct server *s, const struct call *c)
 	fairshare_settings_of(&x.settings, s->attrs);
 	sharing_rank(s);
 	x.complete = sharing_complete(s);
-	record_show_text(fairshare_fields, 0, &x, NULL, &out);
+	record_show_text(fairshare_answer.fields, 0, &x, NULL, &out);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
 	strbuf_fini(&out);
 }

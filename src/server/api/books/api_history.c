@@ -57,12 +57,9 @@ struct question {
 
 static const struct schema past_job = {"PastJob", .fields = past_members, .in = AS_ROW, .base = &past_more};
 static const struct schema past_or_job = {.base = &past_job, .either = &job_schema};
-static const struct field past_jobs_fields[] = {
-	{"jobs", .is = REQUIRED | IS_LIST, "by `form`", .of = &past_or_job, .item = IS_OBJECT},
-	{"next", .is = REQUIRED | IS_TEXT | IS_NULL, "null: that was the last page"},
-	{0},
-};
-const struct schema past_answer = {.fields = past_jobs_fields};
+const struct schema past_answer = {
+	FIELDS({"jobs", .is = REQUIRED | IS_LIST, "by `form`", .of = &past_or_job, .item = IS_OBJECT},
+	       {"next", .is = REQUIRED | IS_TEXT | IS_NULL, "null: that was the last page"})};
 
 /* Allocation and usage: the member `used` of a record. */
 #define USAGE_FIELDS(type)                                                                                             \
@@ -73,39 +70,29 @@ const struct schema past_answer = {.fields = past_jobs_fields};
 		"cpu_ms", .is = REQUIRED | IS_INT, "CPU time that they used", MEMBER(type, used.cpu_ms)                \
 	}
 
-static const struct field sum_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT | IS_NULL, "the column's value", MEMBER(struct history_sum, name)},
-	{"jobs", .is = REQUIRED | IS_INT, MEMBER(struct history_sum, jobs)},
-	{"started", .is = REQUIRED | IS_INT, "number of them that were started", MEMBER(struct history_sum, started)},
-	USAGE_FIELDS(struct history_sum),
-	{"asked", .is = REQUIRED | IS_INT, "walltime x CPUs that those that started requested, seconds",
-	 MEMBER(struct history_sum, asked)},
-	{"waited", .is = REQUIRED | IS_INT, "seconds that those waited, together", MEMBER(struct history_sum, waited)},
-	{0},
-};
-static const struct schema sum = {"PastSum", .fields = sum_fields};
-static const struct field sums_fields[] = {
-	{"sums", .is = REQUIRED | IS_LIST, .of = &sum, .item = IS_OBJECT},
-	{0},
-};
-const struct schema sums_answer = {.fields = sums_fields};
+static const struct schema sum = {
+	"PastSum",
+	FIELDS({"name", .is = REQUIRED | IS_TEXT | IS_NULL, "the column's value", MEMBER(struct history_sum, name)},
+	       {"jobs", .is = REQUIRED | IS_INT, MEMBER(struct history_sum, jobs)},
+	       {"started", .is = REQUIRED | IS_INT, "number of them that were started",
+		MEMBER(struct history_sum, started)},
+	       USAGE_FIELDS(struct history_sum),
+	       {"asked", .is = REQUIRED | IS_INT, "walltime x CPUs that those that started requested, seconds",
+		MEMBER(struct history_sum, asked)},
+	       {"waited", .is = REQUIRED | IS_INT, "seconds that those waited, together",
+		MEMBER(struct history_sum, waited)})};
+const struct schema sums_answer = {FIELDS({"sums", .is = REQUIRED | IS_LIST, .of = &sum, .item = IS_OBJECT})};
 
-static const struct field ledger_fields[] = {
-	{"day", .is = REQUIRED | IS_INT, .example = "20261115", MEMBER(struct ledger_row, day)},
-	{"owner", .is = REQUIRED | IS_TEXT, MEMBER(struct ledger_row, user)},
-	{"group", .is = REQUIRED | IS_TEXT, MEMBER(struct ledger_row, group)},
-	{"account", .is = REQUIRED | IS_TEXT | IS_NULL, MEMBER(struct ledger_row, account)},
-	{"queue", .is = REQUIRED | IS_TEXT, MEMBER(struct ledger_row, queue)},
-	{"attempts", .is = REQUIRED | IS_INT, "that ended on it", MEMBER(struct ledger_row, attempts)},
-	USAGE_FIELDS(struct ledger_row),
-	{0},
-};
-static const struct schema ledger = {"LedgerEntry", .fields = ledger_fields};
-static const struct field usage_fields[] = {
-	{"usage", .is = REQUIRED | IS_LIST, .of = &ledger, .item = IS_OBJECT},
-	{0},
-};
-const struct schema usage_answer = {.fields = usage_fields};
+static const struct schema ledger = {
+	"LedgerEntry",
+	FIELDS({"day", .is = REQUIRED | IS_INT, .example = "20261115", MEMBER(struct ledger_row, day)},
+	       {"owner", .is = REQUIRED | IS_TEXT, MEMBER(struct ledger_row, user)},
+	       {"group", .is = REQUIRED | IS_TEXT, MEMBER(struct ledger_row, group)},
+	       {"account", .is = REQUIRED | IS_TEXT | IS_NULL, MEMBER(struct ledger_row, account)},
+	       {"queue", .is = REQUIRED | IS_TEXT, MEMBER(struct ledger_row, queue)},
+	       {"attempts", .is = REQUIRED | IS_INT, "that ended on it", MEMBER(struct ledger_row, attempts)},
+	       USAGE_FIELDS(struct ledger_row))};
+const struct schema usage_answer = {FIELDS({"usage", .is = REQUIRED | IS_LIST, .of = &ledger, .item = IS_OBJECT})};
 
 /* ---- rows as JSON ---- */
 

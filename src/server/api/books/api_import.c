@@ -43,41 +43,36 @@
 #define TIME_MOST (INT64_C(1) << 40)
 #define HAS(member) MEMBER(struct history_row, member)
 
-static const struct field foreign_fields[] = {
-	{"id", .is = REQUIRED | IS_TEXT, "the system and what that called it: slurm:12_3.cluster, pbs:12.server",
-	 .least = 1, .most = 200, HAS(id)},
-	{"last", .is = IS_BOOL, "false: it was run again", .otherwise = "true", .missing = true, HAS(last)},
-	{"name", .is = IS_TEXT | IS_NULL, .most = 1000, HAS(name)},
-	{"owner", .is = REQUIRED | IS_TEXT, .least = 1, .most = 200, HAS(user)},
-	{"group", .is = IS_TEXT | IS_NULL, .most = 200, HAS(group)},
-	{"account", .is = IS_TEXT | IS_NULL, .most = 200, HAS(account)},
-	{"project", .is = IS_TEXT | IS_NULL, .most = 200, HAS(project)},
-	{"queue", .is = IS_TEXT | IS_NULL, .most = 200, HAS(queue)},
-	{"state", .is = REQUIRED | IS_TEXT, .words = HISTORY_STATES, HAS(state)},
-	{"exit_status", .is = IS_INT | IS_NULL, .least = -100000, .most = 100000, HAS(exit_status)},
-	{"submitted", .is = REQUIRED | IS_INT, .least = 1, .most = TIME_MOST, HAS(submitted)},
-	{"started", .is = IS_INT | IS_NULL, .most = TIME_MOST, HAS(started)},
-	{"ended", .is = REQUIRED | IS_INT, .least = 1, .most = TIME_MOST, HAS(ended)},
-	{"resources", .is = IS_TEXT | IS_NULL, .most = 8000, HAS(resources)},
-	{"hosts", .is = IS_TEXT | IS_NULL, .most = 64000, HAS(hosts)},
-	{"nodes", .is = IS_INT | IS_NULL, .most = 1000000, HAS(nodes)},
-	{"cpus", .is = IS_INT | IS_NULL, .most = 1000000, HAS(cpus)},
-	{"gpus", .is = IS_INT | IS_NULL, .most = 1000000, HAS(gpus)},
-	{"memory_kib", .is = IS_INT | IS_NULL, .most = INT64_C(1) << 50, HAS(memory_kib)},
-	{"walltime", .is = IS_INT | IS_NULL, "seconds", .most = DURATION_MAX, HAS(walltime)},
-	/* times CPUs: below 2^63 */
-	{"ran_ms", .is = IS_INT | IS_NULL, .most = DURATION_MAX * 1000, HAS(ran_ms)},
-	{"cpu_ms", .is = IS_INT | IS_NULL, .most = INT64_C(1) << 60, HAS(cpu_ms)},
-	{"peak_kib", .is = IS_INT | IS_NULL, .most = INT64_C(1) << 50, HAS(peak_kib)},
-	{"comment", .is = IS_TEXT | IS_NULL, .most = 4000, HAS(text)},
-	{0},
-};
-static const struct schema foreign = {"ForeignJob", .fields = foreign_fields};
-static const struct field import_fields[] = {
-	{"jobs", .is = REQUIRED | IS_LIST, .of = &foreign, .item = IS_OBJECT, .most = 500},
-	{0},
-};
-const struct schema import_body = {.fields = import_fields};
+static const struct schema foreign = {
+	"ForeignJob",
+	FIELDS({"id", .is = REQUIRED | IS_TEXT, "the system and what that called it: slurm:12_3.cluster, pbs:12.server",
+		.least = 1, .most = 200, HAS(id)},
+	       {"last", .is = IS_BOOL, "false: it was run again", .otherwise = "true", .missing = true, HAS(last)},
+	       {"name", .is = IS_TEXT | IS_NULL, .most = 1000, HAS(name)},
+	       {"owner", .is = REQUIRED | IS_TEXT, .least = 1, .most = 200, HAS(user)},
+	       {"group", .is = IS_TEXT | IS_NULL, .most = 200, HAS(group)},
+	       {"account", .is = IS_TEXT | IS_NULL, .most = 200, HAS(account)},
+	       {"project", .is = IS_TEXT | IS_NULL, .most = 200, HAS(project)},
+	       {"queue", .is = IS_TEXT | IS_NULL, .most = 200, HAS(queue)},
+	       {"state", .is = REQUIRED | IS_TEXT, .words = HISTORY_STATES, HAS(state)},
+	       {"exit_status", .is = IS_INT | IS_NULL, .least = -100000, .most = 100000, HAS(exit_status)},
+	       {"submitted", .is = REQUIRED | IS_INT, .least = 1, .most = TIME_MOST, HAS(submitted)},
+	       {"started", .is = IS_INT | IS_NULL, .most = TIME_MOST, HAS(started)},
+	       {"ended", .is = REQUIRED | IS_INT, .least = 1, .most = TIME_MOST, HAS(ended)},
+	       {"resources", .is = IS_TEXT | IS_NULL, .most = 8000, HAS(resources)},
+	       {"hosts", .is = IS_TEXT | IS_NULL, .most = 64000, HAS(hosts)},
+	       {"nodes", .is = IS_INT | IS_NULL, .most = 1000000, HAS(nodes)},
+	       {"cpus", .is = IS_INT | IS_NULL, .most = 1000000, HAS(cpus)},
+	       {"gpus", .is = IS_INT | IS_NULL, .most = 1000000, HAS(gpus)},
+	       {"memory_kib", .is = IS_INT | IS_NULL, .most = INT64_C(1) << 50, HAS(memory_kib)},
+	       {"walltime", .is = IS_INT | IS_NULL, "seconds", .most = DURATION_MAX, HAS(walltime)},
+	       /* times CPUs: below 2^63 */
+	       {"ran_ms", .is = IS_INT | IS_NULL, .most = DURATION_MAX * 1000, HAS(ran_ms)},
+	       {"cpu_ms", .is = IS_INT | IS_NULL, .most = INT64_C(1) << 60, HAS(cpu_ms)},
+	       {"peak_kib", .is = IS_INT | IS_NULL, .most = INT64_C(1) << 50, HAS(peak_kib)},
+	       {"comment", .is = IS_TEXT | IS_NULL, .most = 4000, HAS(text)})};
+const struct schema import_body = {
+	FIELDS({"jobs", .is = REQUIRED | IS_LIST, .of = &foreign, .item = IS_OBJECT, .most = 500})};
 
 /* Replaces empty texts by NULL where a row may lack them. */
 static void texts_settle(struct history_row *row)
@@ -96,7 +91,7 @@ static void texts_settle(struct history_row *row)
 /* Reads a job; its texts are borrowed from the JSON. */
 static int row_read(const json_t *job, struct history_row *row, struct err *err)
 {
-	int rc = record_load(foreign_fields, 0, job, row, NULL, err);
+	int rc = record_load(foreign.fields, 0, job, row, NULL, err);
 
 	if (rc < 0)
 		return rc;

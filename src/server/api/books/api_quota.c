@@ -38,14 +38,12 @@ struct user_quota {
 /* Member of an object with the seconds of each type of job. */
 #define TYPE(type) .form = FORM_I64, .at = (type) * sizeof(int64_t)
 
-static const struct field times_fields[] = {
-	{"normal", .is = REQUIRED | IS_INT, .most = DURATION_MAX, TYPE(QUOTA_NORMAL)},
-	{"priority", .is = REQUIRED | IS_INT, .most = DURATION_MAX, TYPE(QUOTA_PRIORITY)},
-	{"interactive", .is = REQUIRED | IS_INT, .most = DURATION_MAX, TYPE(QUOTA_INTERACTIVE)},
-	{0},
-};
 static const struct schema times = {
-	.name = "QuotaTimes", .about = "Seconds for each type of job.", .fields = times_fields};
+	.name = "QuotaTimes",
+	.about = "Seconds for each type of job.",
+	FIELDS({"normal", .is = REQUIRED | IS_INT, .most = DURATION_MAX, TYPE(QUOTA_NORMAL)},
+	       {"priority", .is = REQUIRED | IS_INT, .most = DURATION_MAX, TYPE(QUOTA_PRIORITY)},
+	       {"interactive", .is = REQUIRED | IS_INT, .most = DURATION_MAX, TYPE(QUOTA_INTERACTIVE)})};
 
 static const struct field left_fields[] = {
 	{"normal", .is = REQUIRED | IS_INT, .least = -DURATION_MAX, .most = DURATION_MAX, TYPE(QUOTA_NORMAL)},
@@ -58,47 +56,34 @@ static const struct schema left = {
 	.about = "Seconds for each type of job; below 0 if the limit was lowered to less than was taken.",
 	.fields = left_fields};
 
-static const struct field wanted_fields[] = {
-	{"user", .is = REQUIRED | IS_TEXT, .least = 1, .most = 255, HAS(user)},
-	{"limit", .is = REQUIRED | IS_OBJECT, "a month", .of = &times,
-	 MEMBER_AS(FORM_RECORD, struct user_quota, quota.limit)},
-	{"end", .is = IS_INT | IS_NULL, "the last month with any, as 202704", MONTHS, HAS(quota.end)},
-	{0},
-};
-static const struct schema wanted = {.fields = wanted_fields};
+static const struct schema wanted = {
+	FIELDS({"user", .is = REQUIRED | IS_TEXT, .least = 1, .most = 255, HAS(user)},
+	       {"limit", .is = REQUIRED | IS_OBJECT, "a month", .of = &times,
+		MEMBER_AS(FORM_RECORD, struct user_quota, quota.limit)},
+	       {"end", .is = IS_INT | IS_NULL, "the last month with any, as 202704", MONTHS, HAS(quota.end)})};
 
-static const struct field body_fields[] = {
-	{"quota", .is = REQUIRED | IS_LIST, .of = &wanted, .item = IS_OBJECT, .least = 1, .most = 100000},
-	{"replace", .is = IS_BOOL, "the entries of users who are not in the list are removed"},
-	{0},
-};
-const struct schema quota_body = {.name = "QuotaChange", .fields = body_fields};
+const struct schema quota_body = {
+	.name = "QuotaChange",
+	FIELDS({"quota", .is = REQUIRED | IS_LIST, .of = &wanted, .item = IS_OBJECT, .least = 1, .most = 100000},
+	       {"replace", .is = IS_BOOL, "the entries of users who are not in the list are removed"})};
 
-static const struct field quota_fields[] = {
-	{"user", .is = REQUIRED | IS_TEXT, HAS(user)},
-	{"limit", .is = REQUIRED | IS_OBJECT, "a month", .of = &times,
-	 MEMBER_AS(FORM_RECORD, struct user_quota, quota.limit)},
-	{"left", .is = REQUIRED | IS_OBJECT, "of this month", .of = &left,
-	 MEMBER_AS(FORM_RECORD, struct user_quota, quota.left)},
-	{"month", .is = REQUIRED | IS_INT, "this one, as 202704", HAS(quota.month)},
-	{"end", .is = REQUIRED | IS_INT | IS_NULL, "the last month with any", HAS(quota.end)},
-	{0},
-};
-static const struct schema quota_schema = {.name = "Quota", .fields = quota_fields};
+static const struct schema quota_schema = {
+	.name = "Quota",
+	FIELDS({"user", .is = REQUIRED | IS_TEXT, HAS(user)},
+	       {"limit", .is = REQUIRED | IS_OBJECT, "a month", .of = &times,
+		MEMBER_AS(FORM_RECORD, struct user_quota, quota.limit)},
+	       {"left", .is = REQUIRED | IS_OBJECT, "of this month", .of = &left,
+		MEMBER_AS(FORM_RECORD, struct user_quota, quota.left)},
+	       {"month", .is = REQUIRED | IS_INT, "this one, as 202704", HAS(quota.month)},
+	       {"end", .is = REQUIRED | IS_INT | IS_NULL, "the last month with any", HAS(quota.end)})};
 
-static const struct field answer_fields[] = {
-	{"counted", .is = REQUIRED | IS_BOOL,
-	 "whether jobs are counted: some user has quota, and they are not turned off"},
-	{"quota", .is = REQUIRED | IS_LIST, .of = &quota_schema, .item = IS_OBJECT},
-	{0},
-};
-const struct schema quota_answer = {.fields = answer_fields};
+const struct schema quota_answer = {
+	FIELDS({"counted", .is = REQUIRED | IS_BOOL,
+		"whether jobs are counted: some user has quota, and they are not turned off"},
+	       {"quota", .is = REQUIRED | IS_LIST, .of = &quota_schema, .item = IS_OBJECT})};
 
-static const struct field set_fields[] = {
-	{"removed", .is = REQUIRED | IS_INT, "entries of users who were not in the list, with `replace`"},
-	{0},
-};
-const struct schema quota_set_answer = {.fields = set_fields};
+const struct schema quota_set_answer = {
+	FIELDS({"removed", .is = REQUIRED | IS_INT, "entries of users who were not in the list, with `replace`"})};
 
 #define MOVE(member) MEMBER(struct move_line, member)
 
@@ -114,12 +99,8 @@ static const struct field move_fields[] = {
 };
 static const struct schema move_schema = {.name = "QuotaMove", .fields = move_fields};
 
-static const struct field moves_fields[] = {
-	{"month", .is = REQUIRED | IS_INT},
-	{"moves", .is = REQUIRED | IS_LIST, .of = &move_schema, .item = IS_OBJECT},
-	{0},
-};
-const struct schema moves_answer = {.fields = moves_fields};
+const struct schema moves_answer = {FIELDS({"month", .is = REQUIRED | IS_INT},
+					   {"moves", .is = REQUIRED | IS_LIST, .of = &move_schema, .item = IS_OBJECT})};
 
 /* ---- access ---- */
 
@@ -204,7 +185,7 @@ static int wanted_read(const json_t *list, struct user_quota *ret, struct err *e
 
 	json_array_foreach((json_t *)list, i, q)
 	{
-		rc = record_load(wanted_fields, 0, q, &ret[i], NULL, err);
+		rc = record_load(wanted.fields, 0, q, &ret[i], NULL, err);
 		if (rc < 0)
 			return err_prefix(err, rc, "quota[%zu]", i);
 	}

@@ -14,12 +14,9 @@ const struct schema whatif_body = {
 	job_members,	     .in = AT_SUBMIT,
 	.without = AT_ALTER, .base = &settings_body,
 	.late = true};
-static const struct field bulk_fields[] = {
-	{"jobs", .is = REQUIRED | IS_LIST, "up to 10,000, of which all are accepted or none", .of = &whatif_body,
-	 .item = IS_OBJECT, .least = 1, .most = 10000},
-	{0},
-};
-static const struct schema bulk = {.fields = bulk_fields};
+static const struct schema bulk = {
+	FIELDS({"jobs", .is = REQUIRED | IS_LIST, "up to 10,000, of which all are accepted or none", .of = &whatif_body,
+		.item = IS_OBJECT, .least = 1, .most = 10000})};
 const struct schema submission_body = {.base = &whatif_body, .either = &bulk, .late = true};
 static const struct field again_fields[] = {
 	{"only", .is = IS_TEXT, "of an array: only the elements that have failed; of another job: only if it has",
@@ -49,13 +46,10 @@ static const struct field filter_fields[] = {
 };
 static const struct schema filter = {.fields = filter_fields};
 
-static const struct field selection_fields[] = {
-	{"ids", .is = IS_LIST, .item = IS_TEXT},
-	{"filter", .is = IS_OBJECT, "all jobs that match and that the user may touch", .of = &filter},
-	{0},
-};
-const struct schema rerun_body = {"Selection", "Either `ids` or `filter`. An array's id means all its elements.",
-				  .fields = selection_fields};
+const struct schema rerun_body = {
+	"Selection", "Either `ids` or `filter`. An array's id means all its elements.",
+	FIELDS({"ids", .is = IS_LIST, .item = IS_TEXT},
+	       {"filter", .is = IS_OBJECT, "all jobs that match and that the user may touch", .of = &filter})};
 
 static const struct field deletion_fields[] = {
 	{"message", .is = IS_TEXT},
@@ -103,31 +97,22 @@ const struct schema place_body = {.fields = place_fields};
 
 /* ---- server, queues and nodes ---- */
 
-static const struct field change_fields[] = {
-	{"op", .is = REQUIRED | IS_TEXT, .words = "set|add|remove|unset"},
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"value", .is = IS_TEXT, "as qmgr has it; not for unset"},
-	{0},
-};
-static const struct schema change = {.fields = change_fields};
-static const struct field changes_fields[] = {
-	{"changes", .is = REQUIRED | IS_LIST, "all are made, or none", .of = &change, .item = IS_OBJECT},
-	{"force", .is = IS_BOOL, "do it even if that breaks guaranteed deadlines", .otherwise = "false"},
-	{0},
-};
-const struct schema changes_body = {"Changes", .fields = changes_fields};
+static const struct schema change = {FIELDS({"op", .is = REQUIRED | IS_TEXT, .words = "set|add|remove|unset"},
+					    {"name", .is = REQUIRED | IS_TEXT},
+					    {"value", .is = IS_TEXT, "as qmgr has it; not for unset"})};
+const struct schema changes_body = {
+	"Changes",
+	FIELDS({"changes", .is = REQUIRED | IS_LIST, "all are made, or none", .of = &change, .item = IS_OBJECT},
+	       {"force", .is = IS_BOOL, "do it even if that breaks guaranteed deadlines", .otherwise = "false"})};
 
-static const struct field shutdown_fields[] = {
+const struct schema shutdown_body = {FIELDS(
 	{"mode", .is = IS_TEXT,
 	 "what happens to running jobs. quick: they continue; delay: they make checkpoints where they can, stop, and wait to run again; immediate: the same without checkpoints; kill: they are "
 	 "deleted. cancel: a shutdown that was announced is called off",
 	 .words = "quick|delay|immediate|kill|cancel", .otherwise = "quick"},
 	{"begin", .is = IS_INSTANT, "when; if not given, now"},
 	{"until", .is = IS_INSTANT, "when the machine is expected to be back"},
-	{"force", .is = IS_BOOL, "do it even if that breaks guaranteed deadlines", .otherwise = "false"},
-	{0},
-};
-const struct schema shutdown_body = {.fields = shutdown_fields};
+	{"force", .is = IS_BOOL, "do it even if that breaks guaranteed deadlines", .otherwise = "false"})};
 
 static const struct field node_fields[] = {
 	{"offline", .is = IS_BOOL},

@@ -16,7 +16,7 @@ struct limit_shown {
 	int64_t asked;
 };
 
-static const struct field limit_fields[] = {
+const struct schema limit_schema = {FIELDS(
 	{"of", .is = REQUIRED | IS_TEXT, "whose limit it is",
 	 .words = "server|users|array|queue|queue_users|user|group|account|qos",
 	 MEMBER_AS(FORM_CHOICE, struct limit_shown, l.kind)},
@@ -29,17 +29,14 @@ static const struct field limit_fields[] = {
 	{"used", .is = REQUIRED | IS_INT, MEMBER(struct limit_shown, l.used)},
 	{"asked", .is = REQUIRED | IS_INT, "by the job", MEMBER(struct limit_shown, asked)},
 	{"soft", .is = REQUIRED | IS_BOOL, "it starts when no other job can use what it needs",
-	 MEMBER(struct limit_shown, l.soft)},
-	{0},
-};
-const struct schema limit_schema = {.fields = limit_fields};
+	 MEMBER(struct limit_shown, l.soft)})};
 
 void limit_json(const struct server *s, const struct limit_reached *l, int64_t asked, struct json *j)
 {
 	bool named = l->kind != LIMIT_ARRAY && l->of;
 
 	record_show(
-		limit_fields, 0,
+		limit_schema.fields, 0,
 		&(struct limit_shown){.l = *l, .name = named ? word_text(s, (uint32_t)l->of) : NULL, .asked = asked},
 		NULL, j);
 }

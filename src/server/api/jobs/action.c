@@ -509,18 +509,12 @@ static void error_inside(const struct subject *x, struct json *j)
 		error_json(j, x->item->code, x->item->message, x->item->form, x->item->begins);
 }
 
-static const struct field result_fields[] = {
-	{"id", .is = REQUIRED | IS_TEXT, "as it was given", .example = "12", MEMBER(struct subject, id)},
-	{"error", .is = IS_OBJECT, "why this one was not changed", .of = &error_schema, .inside = error_inside},
-	{0},
-};
-static const struct schema result = {"Result", .fields = result_fields};
-static const struct field results_fields[] = {
-	{"results", .is = REQUIRED | IS_LIST, "one for each id, in order", .of = &result, .item = IS_OBJECT},
-	{0},
-};
+static const struct schema result = {"Result", FIELDS({"id", .is = REQUIRED | IS_TEXT, "as it was given",
+						       .example = "12", MEMBER(struct subject, id)},
+						      {"error", .is = IS_OBJECT, "why this one was not changed",
+						       .of = &error_schema, .inside = error_inside})};
 const struct schema results_answer = {
-	.fields = results_fields,
+	FIELDS({"results", .is = REQUIRED | IS_LIST, "one for each id, in order", .of = &result, .item = IS_OBJECT}),
 	.example =
 		"{\"results\": [{\"id\": \"12.host\"}, {\"id\": \"13\", \"error\": {\"code\": \"unknown_job\", \"message\": \"There is no job 13.\"}}]}"};
 

@@ -27,15 +27,12 @@
 #include "server/life/world/world.h"
 #include "server/server.h"
 
-static const struct field window_fields[] = {
-	{"cpus", .is = REQUIRED | IS_INT, "that a job may have, one by one on any of the nodes",
-	 MEMBER(struct room, cpus)},
-	{"nodes", .is = REQUIRED | IS_INT, "that they are on", MEMBER(struct room, nodes)},
-	{"duration", .is = REQUIRED | IS_INT | IS_NULL, "the longest walltime, in seconds; null: any",
-	 .missing = TIME_NEVER, MEMBER(struct room, length)},
-	{0},
-};
-static const struct schema window = {.fields = window_fields};
+static const struct schema window = {
+	FIELDS({"cpus", .is = REQUIRED | IS_INT, "that a job may have, one by one on any of the nodes",
+		MEMBER(struct room, cpus)},
+	       {"nodes", .is = REQUIRED | IS_INT, "that they are on", MEMBER(struct room, nodes)},
+	       {"duration", .is = REQUIRED | IS_INT | IS_NULL, "the longest walltime, in seconds; null: any",
+		.missing = TIME_NEVER, MEMBER(struct room, length)})};
 
 /* The answer. */
 struct subject {
@@ -51,14 +48,11 @@ static void windows_inside(const struct subject *x, struct json *j)
 			schema_show(&window, NULL, &x->rooms.v[i], NULL, j);
 }
 
-static const struct field backfill_fields[] = {
+const struct schema backfill_answer = {FIELDS(
 	{"now", .is = REQUIRED | IS_INSTANT, MEMBER(struct subject, now)},
 	{"windows", .is = REQUIRED | IS_LIST,
 	 "a job of such a window starts at once, one with a CPU or a second more does not; limits are not counted",
-	 .of = &window, .item = IS_OBJECT, .inside = windows_inside},
-	{0},
-};
-const struct schema backfill_answer = {.fields = backfill_fields};
+	 .of = &window, .item = IS_OBJECT, .inside = windows_inside})};
 
 /* Marks the shared nodes that have the feature. */
 static bool *nodes_usable(const struct server *s, const char *feature)

@@ -22,16 +22,10 @@ struct elements_shown {
 		name, .is = REQUIRED | IS_TEXT, MEMBER(struct elements_shown, of[state])                               \
 	}
 
-static const struct field elements_fields[] = {
-	IN_STATE("waiting", ELEMENT_WAITING),
-	IN_STATE("held", ELEMENT_HELD),
-	IN_STATE("running", ELEMENT_RUNNING),
-	IN_STATE("succeeded", ELEMENT_SUCCEEDED),
-	IN_STATE("failed", ELEMENT_FAILED),
-	IN_STATE("cancelled", ELEMENT_CANCELLED),
-	{0},
-};
-const struct schema elements_answer = {.fields = elements_fields};
+const struct schema elements_answer = {
+	FIELDS(IN_STATE("waiting", ELEMENT_WAITING), IN_STATE("held", ELEMENT_HELD),
+	       IN_STATE("running", ELEMENT_RUNNING), IN_STATE("succeeded", ELEMENT_SUCCEEDED),
+	       IN_STATE("failed", ELEMENT_FAILED), IN_STATE("cancelled", ELEMENT_CANCELLED))};
 
 void api_elements(struct server *s, const struct call *c)
 {

@@ -127,12 +127,8 @@ static int event_write(void *context, const struct store_event *e)
 	return 0;
 }
 
-static const struct field events_fields[] = {
-	{"events", .is = REQUIRED | IS_LIST, .of = &event, .item = IS_OBJECT},
-	{"next", .is = IS_INT, "there are more: give this as `after`"},
-	{0},
-};
-const struct schema job_events_answer = {.fields = events_fields};
+const struct schema job_events_answer = {FIELDS({"events", .is = REQUIRED | IS_LIST, .of = &event, .item = IS_OBJECT},
+						{"next", .is = IS_INT, "there are more: give this as `after`"})};
 
 void api_job_events(struct server *s, const struct call *c)
 {

@@ -369,12 +369,8 @@ static const char *queue_unknown(struct server *s, const char *list, struct aren
 	return NULL;
 }
 
-static const struct field list_fields[] = {
-	{"jobs", .is = REQUIRED | IS_LIST, .of = &job_schema, .item = IS_OBJECT},
-	{"next", .is = REQUIRED | IS_TEXT | IS_NULL, "where the next page begins"},
-	{0},
-};
-const struct schema list_answer = {.fields = list_fields};
+const struct schema list_answer = {FIELDS({"jobs", .is = REQUIRED | IS_LIST, .of = &job_schema, .item = IS_OBJECT},
+					  {"next", .is = REQUIRED | IS_TEXT | IS_NULL, "where the next page begins"})};
 
 void api_list(struct server *s, const struct call *c)
 {

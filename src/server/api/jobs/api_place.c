@@ -71,12 +71,8 @@ struct wish {
 	bool first; /* move it to the front */
 };
 
-static const struct field placed_fields[] = {
-	{"results", .is = REQUIRED | IS_LIST, "of the job", .item = IS_OBJECT},
-	{"warnings", .is = REQUIRED | IS_LIST, "sentences", .item = IS_TEXT},
-	{0},
-};
-const struct schema placed_answer = {.fields = placed_fields};
+const struct schema placed_answer = {FIELDS({"results", .is = REQUIRED | IS_LIST, "of the job", .item = IS_OBJECT},
+					    {"warnings", .is = REQUIRED | IS_LIST, "sentences", .item = IS_TEXT})};
 
 static bool in_queue(const struct server *s, uint32_t id)
 {

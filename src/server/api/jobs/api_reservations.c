@@ -73,18 +73,15 @@ struct concerned_job {
 	int64_t start, start_then; /* TIME_NEVER: not predicted */
 };
 
-static const struct field job_fields[] = {
-	{"id", .is = REQUIRED | IS_TEXT, MEMBER(struct concerned_job, id)},
-	{"owner", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_WORD, struct concerned_job, owner)},
-	{"running", .is = REQUIRED | IS_BOOL, MEMBER(struct concerned_job, running)},
-	{"guaranteed", .is = REQUIRED | IS_BOOL, "it has a place that is guaranteed",
-	 MEMBER(struct concerned_job, guaranteed)},
-	{"start", .is = IS_INSTANT, "when it is expected to start now", MEMBER(struct concerned_job, start)},
-	{"start_then", .is = IS_INSTANT, "when it would be expected to start after the change",
-	 MEMBER(struct concerned_job, start_then)},
-	{0},
-};
-static const struct schema concerned_job = {.fields = job_fields};
+static const struct schema concerned_job = {
+	FIELDS({"id", .is = REQUIRED | IS_TEXT, MEMBER(struct concerned_job, id)},
+	       {"owner", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_WORD, struct concerned_job, owner)},
+	       {"running", .is = REQUIRED | IS_BOOL, MEMBER(struct concerned_job, running)},
+	       {"guaranteed", .is = REQUIRED | IS_BOOL, "it has a place that is guaranteed",
+		MEMBER(struct concerned_job, guaranteed)},
+	       {"start", .is = IS_INSTANT, "when it is expected to start now", MEMBER(struct concerned_job, start)},
+	       {"start_then", .is = IS_INSTANT, "when it would be expected to start after the change",
+		MEMBER(struct concerned_job, start_then)})};
 
 static void job_show(const struct server *s, uint32_t id, struct concerned_job x, struct json *j)
 {
@@ -132,16 +129,15 @@ static void jobs_inside(const struct subject *x, struct json *j)
 	map_fini(&shown);
 }
 
-static const struct field dry_fields[] = {
-	{"refused", .is = IS_TEXT | IS_NULL, "of a dry run: why the change would be refused; null: it would be made",
-	 MEMBER(struct subject, refused)},
-	{"jobs", .is = IS_LIST,
-	 "of a dry run for a reservation: running jobs and guaranteed places in its way, and waiting jobs that would start "
-	 "later",
-	 .of = &concerned_job, .item = IS_OBJECT, .in = ALWAYS, .inside = jobs_inside},
-	{0},
-};
-const struct schema dry_answer = {"DryRun", .about = "empty, unless it was a dry run", .fields = dry_fields};
+const struct schema dry_answer = {
+	"DryRun", .about = "empty, unless it was a dry run",
+	FIELDS({"refused", .is = IS_TEXT | IS_NULL,
+		"of a dry run: why the change would be refused; null: it would be made",
+		MEMBER(struct subject, refused)},
+	       {"jobs", .is = IS_LIST,
+		"of a dry run for a reservation: running jobs and guaranteed places in its way, and waiting jobs that would start "
+		"later",
+		.of = &concerned_job, .item = IS_OBJECT, .in = ALWAYS, .inside = jobs_inside})};
 
 static void dry_free(struct server *s, struct dry_run *d)
 {

@@ -111,32 +111,29 @@ static void get_displaced(const struct subject *x, struct value *v)
 	strbuf_fini(&id);
 }
 
-static const struct field whatif_fields[] = {
-	{"possible", .is = REQUIRED | IS_BOOL, MEMBER(struct subject, possible)},
-	{"start", .is = REQUIRED | IS_INSTANT | IS_NULL, "of an array that of its first element",
-	 MEMBER(struct subject, start)},
-	{"end", .is = REQUIRED | IS_INSTANT | IS_NULL, "of an array that of its last element",
-	 MEMBER(struct subject, end)},
-	{"nodes", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .inside = nodes_inside},
-	{"deadline", .is = IS_INSTANT, MEMBER(struct subject, deadline)},
-	{"guaranteed", .is = REQUIRED | IS_BOOL | IS_NULL, "null without a deadline", .missing = -1,
-	 MEMBER(struct subject, guaranteed)},
-	{"price", .is = SPARSE | IS_INT, "what a job with an estimate and a deadline costs: unit-seconds",
-	 .missing = -1, MEMBER(struct subject, price)},
-	{"price_unit", .is = IS_TEXT, .words = CREDIT_UNIT_WORDS, MEMBER(struct subject, price_unit)},
-	{"reason", .is = REQUIRED | IS_TEXT | IS_NULL, "why it is not possible, or start or end are not known",
-	 MEMBER(struct subject, reason)},
-	{"error", .is = IS_OBJECT, "the same, if a rule would refuse the job: as the answer of `submitJobs`",
-	 .of = &error_schema, .inside = error_inside},
-	{"displaces", .is = IS_LIST,
-	 "of an interactive job that starts at once: running jobs that have to make room for it", .item = IS_TEXT,
-	 .get = get_displaced},
-	{"delay", .is = SPARSE | IS_INT, "... and how many seconds that takes, at most", .missing = -1,
-	 MEMBER(struct subject, delay)},
-	{"now", .is = REQUIRED | IS_INSTANT, MEMBER(struct subject, now)},
-	{0},
-};
-const struct schema whatif_answer = {.fields = whatif_fields};
+const struct schema whatif_answer = {
+	FIELDS({"possible", .is = REQUIRED | IS_BOOL, MEMBER(struct subject, possible)},
+	       {"start", .is = REQUIRED | IS_INSTANT | IS_NULL, "of an array that of its first element",
+		MEMBER(struct subject, start)},
+	       {"end", .is = REQUIRED | IS_INSTANT | IS_NULL, "of an array that of its last element",
+		MEMBER(struct subject, end)},
+	       {"nodes", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .inside = nodes_inside},
+	       {"deadline", .is = IS_INSTANT, MEMBER(struct subject, deadline)},
+	       {"guaranteed", .is = REQUIRED | IS_BOOL | IS_NULL, "null without a deadline", .missing = -1,
+		MEMBER(struct subject, guaranteed)},
+	       {"price", .is = SPARSE | IS_INT, "what a job with an estimate and a deadline costs: unit-seconds",
+		.missing = -1, MEMBER(struct subject, price)},
+	       {"price_unit", .is = IS_TEXT, .words = CREDIT_UNIT_WORDS, MEMBER(struct subject, price_unit)},
+	       {"reason", .is = REQUIRED | IS_TEXT | IS_NULL, "why it is not possible, or start or end are not known",
+		MEMBER(struct subject, reason)},
+	       {"error", .is = IS_OBJECT, "the same, if a rule would refuse the job: as the answer of `submitJobs`",
+		.of = &error_schema, .inside = error_inside},
+	       {"displaces", .is = IS_LIST,
+		"of an interactive job that starts at once: running jobs that have to make room for it",
+		.item = IS_TEXT, .get = get_displaced},
+	       {"delay", .is = SPARSE | IS_INT, "... and how many seconds that takes, at most", .missing = -1,
+		MEMBER(struct subject, delay)},
+	       {"now", .is = REQUIRED | IS_INSTANT, MEMBER(struct subject, now)})};
 
 static const char *reason_of(const struct whatif_work *w, bool unblocked)
 {

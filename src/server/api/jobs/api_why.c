@@ -170,7 +170,7 @@ struct ground_shown {
 	struct ground g;
 };
 
-static const struct field reason_fields[] = {
+static const struct schema one_reason = {FIELDS(
 	{"code", .is = REQUIRED | IS_TEXT, "in a word", .words = GROUND_CODES, MEMBER(struct ground_shown, g.code)},
 	{"text", .is = REQUIRED | IS_TEXT, "a sentence", MEMBER(struct ground_shown, g.text)},
 	{"change", .is = REQUIRED | IS_TEXT, "what would change it", MEMBER(struct ground_shown, g.change)},
@@ -179,10 +179,7 @@ static const struct field reason_fields[] = {
 	{"jobs", .is = REQUIRED | IS_LIST, "other jobs that it is about, as far as the user may see them",
 	 .item = IS_TEXT, .inside = jobs_inside},
 	{"nodes", .is = REQUIRED | IS_LIST, "nodes that it is about", .item = IS_TEXT, .inside = nodes_inside},
-	{"limit", .is = IS_OBJECT, .of = &limit_schema, .inside = limit_inside},
-	{0},
-};
-static const struct schema one_reason = {.fields = reason_fields};
+	{"limit", .is = IS_OBJECT, .of = &limit_schema, .inside = limit_inside})};
 
 static void reasons_inside(const struct subject *x, struct json *j)
 {
@@ -214,7 +211,7 @@ struct why_shown {
 
 #define NOT_COUNTED INT64_MIN
 
-static const struct field why_fields[] = {
+const struct schema why_answer = {FIELDS(
 	{"text", .is = REQUIRED | IS_TEXT, "a sentence", MEMBER(struct why_shown, text)},
 	{"why", .is = REQUIRED | IS_TEXT, "the reason in a word",
 	 .words = "not|next|held|never|short|scattered|whole|reserved|turn|limit|leaves|reservation|hours|amount",
@@ -232,10 +229,7 @@ static const struct field why_fields[] = {
 	 .inside = holders_inside},
 	{"reasons", .is = REQUIRED | IS_LIST,
 	 "every reason for which it does not start now: with all of them gone it starts at once, with fewer it does not, but for those that are implied",
-	 .of = &one_reason, .item = IS_OBJECT, .inside = reasons_inside},
-	{0},
-};
-const struct schema why_answer = {.fields = why_fields};
+	 .of = &one_reason, .item = IS_OBJECT, .inside = reasons_inside})};
 
 /* Returns true for reasons with an amount needed and an amount free. */
 static bool is_counted(enum why why)

@@ -500,13 +500,10 @@ static int64_t wall_used(const struct subject *x)
 	return o ? o->ran_ms / 1000 : 0;
 }
 
-static const struct field used_fields[] = {
-	{"cput", .is = REQUIRED | IS_INT, "seconds", .missing = -1, MEMBER(struct job_used, cput)},
-	{"walltime", .is = REQUIRED | IS_INT, "seconds", .missing = -1, MEMBER(struct job_used, walltime)},
-	{"memory", .is = REQUIRED | IS_INT, "KiB", .missing = -1, MEMBER(struct job_used, memory)},
-	{0},
-};
-const struct schema used_schema = {.fields = used_fields};
+const struct schema used_schema = {
+	FIELDS({"cput", .is = REQUIRED | IS_INT, "seconds", .missing = -1, MEMBER(struct job_used, cput)},
+	       {"walltime", .is = REQUIRED | IS_INT, "seconds", .missing = -1, MEMBER(struct job_used, walltime)},
+	       {"memory", .is = REQUIRED | IS_INT, "KiB", .missing = -1, MEMBER(struct job_used, memory)})};
 
 static void f_used(const struct subject *x, struct value *v)
 {
@@ -676,7 +673,7 @@ struct checkpoints {
 };
 #define HAS(member) MEMBER(struct checkpoints, member)
 
-static const struct field checkpoints_fields[] = {
+static const struct schema checkpoints = {FIELDS(
 	{"number", .is = REQUIRED | IS_INT, "the last good one; 0: none", HAS(last.number)},
 	{"saved", .is = IS_INSTANT, "when that was made", HAS(saved)},
 	{"state", .is = REQUIRED | IS_TEXT, "of the latest", .words = "none|begun|good|failed",
@@ -687,10 +684,7 @@ static const struct field checkpoints_fields[] = {
 	{"restarted", .is = REQUIRED | IS_INT,
 	 "the checkpoint that this attempt began with; 0: it started from the beginning", HAS(last.restarted)},
 	{"lost", .is = REQUIRED | IS_INT, "seconds of work that were in no checkpoint when attempts ended", HAS(lost)},
-	{"moves", .is = REQUIRED | IS_INT, "how often the job was stopped to continue elsewhere", HAS(moves)},
-	{0},
-};
-static const struct schema checkpoints = {.fields = checkpoints_fields};
+	{"moves", .is = REQUIRED | IS_INT, "how often the job was stopped to continue elsewhere", HAS(moves)})};
 
 static void f_checkpoints(const struct subject *x, struct value *v)
 {
@@ -698,7 +692,7 @@ static void f_checkpoints(const struct subject *x, struct value *v)
 
 	if (!saves)
 		return;
-	record_show_text(checkpoints_fields, 0,
+	record_show_text(checkpoints.fields, 0,
 			 &(struct checkpoints){.last = saves->last,
 					       .saved = saves->last.saved_us / 1000000,
 					       .lost = saves->lost_ms / 1000,
@@ -851,13 +845,10 @@ void job_field_get(const struct field *f, const struct subject *x, struct value 
 }
 
 /* Fields shown in addition, outside these tables. */
-static const struct field more_fields[] = {
-	{"past", .is = IS_BOOL,
-	 "true: the server has forgotten it, and this is what the history has; other fields are missing"},
-	{"environment", .is = IS_LIST, "only for one job, for its owner and managers"},
-	{0},
-};
-static const struct schema more = {.fields = more_fields};
+static const struct schema more = {
+	FIELDS({"past", .is = IS_BOOL,
+		"true: the server has forgotten it, and this is what the history has; other fields are missing"},
+	       {"environment", .is = IS_LIST, "only for one job, for its owner and managers"})};
 static const struct schema described = {.fields = job_members, .in = SHOWN, .base = &more};
 const struct schema job_schema = {
 	"Job", "A list has the `fields` asked for; one job alone has all.", .fields = derived_fields,

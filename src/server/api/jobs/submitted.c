@@ -92,23 +92,18 @@ struct submitted {
 	int64_t planned, patience;
 };
 
-static const struct field submitted_fields[] = {
-	{"id", .is = REQUIRED | IS_TEXT, .example = "12.host", MEMBER(struct submitted, id)},
-	{"number", .is = REQUIRED | IS_INT, MEMBER(struct submitted, number)},
-	{"guaranteed", .is = REQUIRED | IS_BOOL | IS_NULL, "null without a deadline", .missing = -1,
-	 MEMBER(struct submitted, guaranteed)},
-	{"planned_start", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct submitted, planned)},
-	{"patience", .is = SPARSE | IS_INT, "of an interactive job: seconds for which it waits for its terminal",
-	 .missing = -1, MEMBER(struct submitted, patience)},
-	{"warnings", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .inside = warnings_inside},
-	{0},
-};
-static const struct schema submitted = {"Submitted", .fields = submitted_fields};
-static const struct field all_submitted_fields[] = {
-	{"jobs", .is = REQUIRED | IS_LIST, .of = &submitted, .item = IS_OBJECT},
-	{0},
-};
-static const struct schema all_submitted = {.fields = all_submitted_fields};
+static const struct schema submitted = {
+	"Submitted",
+	FIELDS({"id", .is = REQUIRED | IS_TEXT, .example = "12.host", MEMBER(struct submitted, id)},
+	       {"number", .is = REQUIRED | IS_INT, MEMBER(struct submitted, number)},
+	       {"guaranteed", .is = REQUIRED | IS_BOOL | IS_NULL, "null without a deadline", .missing = -1,
+		MEMBER(struct submitted, guaranteed)},
+	       {"planned_start", .is = REQUIRED | IS_INSTANT | IS_NULL, MEMBER(struct submitted, planned)},
+	       {"patience", .is = SPARSE | IS_INT, "of an interactive job: seconds for which it waits for its terminal",
+		.missing = -1, MEMBER(struct submitted, patience)},
+	       {"warnings", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .inside = warnings_inside})};
+static const struct schema all_submitted = {
+	FIELDS({"jobs", .is = REQUIRED | IS_LIST, .of = &submitted, .item = IS_OBJECT})};
 const struct schema submitted_answer = {.base = &submitted, .either = &all_submitted};
 
 void submitted_write(struct server *s, struct json *j, uint64_t number, const char *warning)

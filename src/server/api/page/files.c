@@ -144,14 +144,11 @@ static const struct field entry_fields[] = {
 	{0},
 };
 static const struct schema entry_schema = {"File", .fields = entry_fields};
-static const struct field files_fields[] = {
-	{"path", .is = REQUIRED | IS_TEXT},
-	{"entries", .is = REQUIRED | IS_LIST, "in no order; names that are not UTF-8 are left out", .of = &entry_schema,
-	 .item = IS_OBJECT},
-	{"more", .is = REQUIRED | IS_BOOL, "there are more than the 5000 that are listed"},
-	{0},
-};
-const struct schema files_answer = {.fields = files_fields};
+const struct schema files_answer = {
+	FIELDS({"path", .is = REQUIRED | IS_TEXT},
+	       {"entries", .is = REQUIRED | IS_LIST, "in no order; names that are not UTF-8 are left out",
+		.of = &entry_schema, .item = IS_OBJECT},
+	       {"more", .is = REQUIRED | IS_BOOL, "there are more than the 5000 that are listed"})};
 
 /* Reads the list that the user's process wrote. NULL: incomplete, or implausibly long. */
 static char *list_read(int fd)

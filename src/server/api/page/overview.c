@@ -53,15 +53,12 @@ struct person {
 	int64_t running, cpus, waiting;
 };
 
-static const struct field person_fields[] = {
-	{"user", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_WORD, struct person, user)},
-	{"running", .is = REQUIRED | IS_INT, MEMBER(struct person, running)},
-	{"cpus", .is = REQUIRED | IS_INT, "of running jobs", MEMBER(struct person, cpus)},
-	{"waiting", .is = REQUIRED | IS_INT, "jobs that could start if there were room",
-	 MEMBER(struct person, waiting)},
-	{0},
-};
-static const struct schema person = {.fields = person_fields};
+static const struct schema person = {
+	FIELDS({"user", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_WORD, struct person, user)},
+	       {"running", .is = REQUIRED | IS_INT, MEMBER(struct person, running)},
+	       {"cpus", .is = REQUIRED | IS_INT, "of running jobs", MEMBER(struct person, cpus)},
+	       {"waiting", .is = REQUIRED | IS_INT, "jobs that could start if there were room",
+		MEMBER(struct person, waiting)})};
 
 /* The answer in progress. */
 struct subject {
@@ -216,24 +213,23 @@ static void people_inside(const struct subject *o, struct json *j)
 		schema_show(&person, NULL, &o->people.v[i], o->s->words, j);
 }
 
-static const struct field overview_fields[] = {
-	{"user", .is = REQUIRED | IS_TEXT, "the caller", MEMBER(struct subject, user)},
-	{"role", .is = REQUIRED | IS_TEXT, .words = "user|operator|manager", MEMBER(struct subject, role)},
-	{"machine", .is = REQUIRED | IS_OBJECT, .of = &machine_answer, .inside = machine_inside},
-	{"cpus_used", .is = REQUIRED | IS_INT, MEMBER(struct subject, used)},
-	{"running", .is = REQUIRED | IS_INT, "jobs of all users", MEMBER(struct subject, nrunning)},
-	{"waiting", .is = REQUIRED | IS_INT, "the same; with those that are held", MEMBER(struct subject, nwaiting)},
-	{"running_jobs", .is = REQUIRED | IS_LIST, "at most 30, by their planned end", .of = &job_schema,
-	 .item = IS_OBJECT, .inside = running_inside},
-	{"waiting_jobs", .is = REQUIRED | IS_LIST, "at most 30, in the scheduler's order; then blocked ones",
-	 .of = &job_schema, .item = IS_OBJECT, .inside = waiting_inside},
-	{"own_jobs", .is = REQUIRED | IS_LIST, "the caller's newest, at most 12; an array is one", .of = &job_schema,
-	 .item = IS_OBJECT, .inside = own_inside},
-	{"users", .is = REQUIRED | IS_LIST, "at most 12, those with the most CPUs first", .of = &person,
-	 .item = IS_OBJECT, .inside = people_inside},
-	{0},
-};
-const struct schema overview_answer = {"Overview", .fields = overview_fields};
+const struct schema overview_answer = {
+	"Overview",
+	FIELDS({"user", .is = REQUIRED | IS_TEXT, "the caller", MEMBER(struct subject, user)},
+	       {"role", .is = REQUIRED | IS_TEXT, .words = "user|operator|manager", MEMBER(struct subject, role)},
+	       {"machine", .is = REQUIRED | IS_OBJECT, .of = &machine_answer, .inside = machine_inside},
+	       {"cpus_used", .is = REQUIRED | IS_INT, MEMBER(struct subject, used)},
+	       {"running", .is = REQUIRED | IS_INT, "jobs of all users", MEMBER(struct subject, nrunning)},
+	       {"waiting", .is = REQUIRED | IS_INT, "the same; with those that are held",
+		MEMBER(struct subject, nwaiting)},
+	       {"running_jobs", .is = REQUIRED | IS_LIST, "at most 30, by their planned end", .of = &job_schema,
+		.item = IS_OBJECT, .inside = running_inside},
+	       {"waiting_jobs", .is = REQUIRED | IS_LIST, "at most 30, in the scheduler's order; then blocked ones",
+		.of = &job_schema, .item = IS_OBJECT, .inside = waiting_inside},
+	       {"own_jobs", .is = REQUIRED | IS_LIST, "the caller's newest, at most 12; an array is one",
+		.of = &job_schema, .item = IS_OBJECT, .inside = own_inside},
+	       {"users", .is = REQUIRED | IS_LIST, "at most 12, those with the most CPUs first", .of = &person,
+		.item = IS_OBJECT, .inside = people_inside})};
 
 void api_overview(struct server *s, const struct call *c)
 {

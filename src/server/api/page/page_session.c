@@ -39,41 +39,29 @@ static int user_check(struct server *s, uid_t uid, const char *user, struct err 
 	return err_code(err, CODE_FORBIDDEN, "%.60s can't use the page: it is for users.", user);
 }
 
-static const struct field link_fields[] = {
-	{"url", .is = REQUIRED | IS_TEXT, "signs in once, within ten minutes",
-	 .example = "http://127.0.0.1:40123/#key=0123456789abcdef0123456789abcdef"},
-	{0},
-};
-const struct schema page_link_answer = {.fields = link_fields};
+const struct schema page_link_answer = {
+	FIELDS({"url", .is = REQUIRED | IS_TEXT, "signs in once, within ten minutes",
+		.example = "http://127.0.0.1:40123/#key=0123456789abcdef0123456789abcdef"})};
 struct proof {
 	const char *key, *token, *user, *password;
 };
-static const struct field session_fields[] = {
-	{"key", .is = IS_TEXT, "of a link", .most = 63, MEMBER(struct proof, key)},
-	{"token", .is = IS_TEXT, "a login token, over TLS", .most = TOKEN_SIZE - 1, MEMBER(struct proof, token)},
-	{"user", .is = IS_TEXT, "with `password`, over TLS", .most = 63, MEMBER(struct proof, user)},
-	{"password", .is = IS_TEXT, "of the account on the server's machine", .most = 511,
-	 MEMBER(struct proof, password)},
-	{0},
-};
-const struct schema session_body = {.fields = session_fields};
-static const struct field begun_fields[] = {
-	{"token", .is = REQUIRED | IS_TEXT, "to be sent with every request, as " SESSION_HEADER},
-	{0},
-};
-const struct schema session_answer = {.fields = begun_fields};
+const struct schema session_body = {
+	FIELDS({"key", .is = IS_TEXT, "of a link", .most = 63, MEMBER(struct proof, key)},
+	       {"token", .is = IS_TEXT, "a login token, over TLS", .most = TOKEN_SIZE - 1, MEMBER(struct proof, token)},
+	       {"user", .is = IS_TEXT, "with `password`, over TLS", .most = 63, MEMBER(struct proof, user)},
+	       {"password", .is = IS_TEXT, "of the account on the server's machine", .most = 511,
+		MEMBER(struct proof, password)})};
+const struct schema session_answer = {
+	FIELDS({"token", .is = REQUIRED | IS_TEXT, "to be sent with every request, as " SESSION_HEADER})};
 struct ways {
 	const char *name;
 	bool link, token, password;
 };
-static const struct field ways_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT, "of the server", MEMBER(struct ways, name)},
-	{"link", .is = REQUIRED | IS_BOOL, "by a link of 'shunt page'", MEMBER(struct ways, link)},
-	{"token", .is = REQUIRED | IS_BOOL, MEMBER(struct ways, token)},
-	{"password", .is = REQUIRED | IS_BOOL, MEMBER(struct ways, password)},
-	{0},
-};
-const struct schema session_ways_answer = {.fields = ways_fields};
+const struct schema session_ways_answer = {
+	FIELDS({"name", .is = REQUIRED | IS_TEXT, "of the server", MEMBER(struct ways, name)},
+	       {"link", .is = REQUIRED | IS_BOOL, "by a link of 'shunt page'", MEMBER(struct ways, link)},
+	       {"token", .is = REQUIRED | IS_BOOL, MEMBER(struct ways, token)},
+	       {"password", .is = REQUIRED | IS_BOOL, MEMBER(struct ways, password)})};
 
 static const char *link_missing(const struct server *s)
 {

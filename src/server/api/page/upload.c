@@ -45,15 +45,12 @@ struct upload {
 	struct err err;
 };
 
-static const struct field upload_fields[] = {
-	{"archive", .is = REQUIRED | IS_TEXT, "where it is now", MEMBER_AS(FORM_INLINE, struct upload, archive)},
-	{"directory", .is = REQUIRED | IS_TEXT, "for which it is meant; nothing has made it yet",
-	 MEMBER_AS(FORM_INLINE, struct upload, directory)},
-	{"members", .is = REQUIRED | IS_INT, MEMBER(struct upload, facts.members)},
-	{"bytes", .is = REQUIRED | IS_INT, "that it unpacks to", MEMBER(struct upload, facts.bytes)},
-	{0},
-};
-const struct schema upload_answer = {.fields = upload_fields};
+const struct schema upload_answer = {
+	FIELDS({"archive", .is = REQUIRED | IS_TEXT, "where it is now", MEMBER_AS(FORM_INLINE, struct upload, archive)},
+	       {"directory", .is = REQUIRED | IS_TEXT, "for which it is meant; nothing has made it yet",
+		MEMBER_AS(FORM_INLINE, struct upload, directory)},
+	       {"members", .is = REQUIRED | IS_INT, MEMBER(struct upload, facts.members)},
+	       {"bytes", .is = REQUIRED | IS_INT, "that it unpacks to", MEMBER(struct upload, facts.bytes)})};
 
 static void upload_end(struct upload *u)
 {
@@ -110,7 +107,7 @@ static void on_written(uv_work_t *work, int status)
 		upload_refuse(u, CODE_BAD_STATE);
 		return;
 	}
-	record_show_text(upload_fields, 0, u, NULL, &out);
+	record_show_text(upload_answer.fields, 0, u, NULL, &out);
 	http_reply_strbuf(u->r, 201, "application/json", &out);
 	upload_end(u);
 }

@@ -31,23 +31,14 @@
 #define SECONDS 20
 #define OUTPUT_MOST (256 << 10)
 
-static const struct field cluster_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"servers", .is = REQUIRED | IS_TEXT | IS_NULL, "host:port, joined by blanks"},
-	{"trouble", .is = REQUIRED | IS_TEXT | IS_NULL, "why the login can't be used"},
-	{0},
-};
-static const struct schema cluster = {.fields = cluster_fields};
-static const struct field clusters_fields[] = {
-	{"clusters", .is = REQUIRED | IS_LIST, .of = &cluster, .item = IS_OBJECT},
-	{0},
-};
-const struct schema clusters_answer = {.fields = clusters_fields};
-static const struct field link_fields[] = {
-	{"url", .is = REQUIRED | IS_TEXT, "signs in to that cluster's page, once"},
-	{0},
-};
-const struct schema cluster_link_answer = {.fields = link_fields};
+static const struct schema cluster = {
+	FIELDS({"name", .is = REQUIRED | IS_TEXT},
+	       {"servers", .is = REQUIRED | IS_TEXT | IS_NULL, "host:port, joined by blanks"},
+	       {"trouble", .is = REQUIRED | IS_TEXT | IS_NULL, "why the login can't be used"})};
+const struct schema clusters_answer = {
+	FIELDS({"clusters", .is = REQUIRED | IS_LIST, .of = &cluster, .item = IS_OBJECT})};
+const struct schema cluster_link_answer = {
+	FIELDS({"url", .is = REQUIRED | IS_TEXT, "signs in to that cluster's page, once"})};
 
 /* A request that waits for its program; it frees itself. */
 struct asking {
@@ -123,7 +114,7 @@ static void clusters_tell(struct asking *x, const char *out, size_t n)
 	json_array_foreach(from, i, c)
 	{
 		json_t *one = json_object();
-		for (const struct field *f = cluster_fields; f->name; f++) {
+		for (const struct field *f = cluster.fields; f->name; f++) {
 			json_t *v = json_object_get(c, f->name);
 			json_object_set_new(one, f->name, v ? json_incref(v) : json_null());
 		}

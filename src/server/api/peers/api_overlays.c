@@ -138,21 +138,19 @@ static void nodes_show(const struct subject *x, struct json *j)
 
 #define REQUEST_HAS(member) MEMBER(struct request_shown, member)
 
-static const struct field request_fields[] = {
-	{"id", .is = REQUIRED | IS_INT, REQUEST_HAS(request.id)},
-	{"state", .is = REQUIRED | IS_TEXT, .words = OVERLAY_STATES,
-	 MEMBER_AS(FORM_CHOICE, struct request_shown, request.state)},
-	{"job", .is = REQUIRED | IS_TEXT | IS_NULL, "what the other cluster calls it",
-	 MEMBER_CHARS(struct request_shown, request.job)},
-	{"nodes", .is = REQUIRED | IS_LIST, "nodes of this server that it is for", .item = IS_TEXT,
-	 .inside = nodes_show},
-	{"joined", .is = REQUIRED | IS_INT, "of these, how many are there", REQUEST_HAS(joined)},
-	{"expected", .is = REQUIRED | IS_INT, "... and how many have not been there yet", REQUEST_HAS(expected)},
-	{"planned", .is = REQUIRED | IS_INSTANT | IS_NULL, "when the other cluster plans to start it",
-	 REQUEST_HAS(request.planned)},
-	{0},
-};
-static const struct schema request_row = {"OverlayRequest", .fields = request_fields};
+static const struct schema request_row = {
+	"OverlayRequest",
+	FIELDS({"id", .is = REQUIRED | IS_INT, REQUEST_HAS(request.id)},
+	       {"state", .is = REQUIRED | IS_TEXT, .words = OVERLAY_STATES,
+		MEMBER_AS(FORM_CHOICE, struct request_shown, request.state)},
+	       {"job", .is = REQUIRED | IS_TEXT | IS_NULL, "what the other cluster calls it",
+		MEMBER_CHARS(struct request_shown, request.job)},
+	       {"nodes", .is = REQUIRED | IS_LIST, "nodes of this server that it is for", .item = IS_TEXT,
+		.inside = nodes_show},
+	       {"joined", .is = REQUIRED | IS_INT, "of these, how many are there", REQUEST_HAS(joined)},
+	       {"expected", .is = REQUIRED | IS_INT, "... and how many have not been there yet", REQUEST_HAS(expected)},
+	       {"planned", .is = REQUIRED | IS_INSTANT | IS_NULL, "when the other cluster plans to start it",
+		REQUEST_HAS(request.planned)})};
 
 static void requests_show(const struct subject *x, struct json *j)
 {
@@ -234,11 +232,8 @@ static const struct field overlay_fields[] = {
 static const struct schema overlay_row = {"Overlay", .fields = overlay_fields, .in = SHOWN};
 static const struct schema overlay_work = {.fields = overlay_fields, .in = KEPT};
 const struct schema overlay_body = {.fields = overlay_fields, .in = GIVEN};
-static const struct field overlays_fields[] = {
-	{"overlays", .is = REQUIRED | IS_LIST, .of = &overlay_row, .item = IS_OBJECT},
-	{0},
-};
-const struct schema overlays_answer = {.fields = overlays_fields};
+const struct schema overlays_answer = {
+	FIELDS({"overlays", .is = REQUIRED | IS_LIST, .of = &overlay_row, .item = IS_OBJECT})};
 
 static void overlay_show(const struct schema *t, struct subject *x, struct json *j)
 {
@@ -327,12 +322,9 @@ void api_overlay_put(struct server *s, const struct call *c)
 	reply_empty(s, c->r, 201);
 }
 
-static const struct field overlay_patch_fields[] = {
-	{"paused", .is = IS_BOOL, "no more allocations are requested; those that there are stay"},
-	{"why", .is = IS_TEXT | IS_NULL, "why it is paused", .most = 500},
-	{0},
-};
-const struct schema overlay_patch = {.fields = overlay_patch_fields};
+const struct schema overlay_patch = {
+	FIELDS({"paused", .is = IS_BOOL, "no more allocations are requested; those that there are stay"},
+	       {"why", .is = IS_TEXT | IS_NULL, "why it is paused", .most = 500})};
 
 void api_overlay_change(struct server *s, const struct call *c)
 {
@@ -389,11 +381,7 @@ void api_overlay_delete(struct server *s, const struct call *c)
 	reply_empty(s, c->r, 200);
 }
 
-static const struct field overlay_delete_fields[] = {
-	{"force", .is = IS_BOOL, "jobs on its nodes go back to the queue"},
-	{0},
-};
-const struct schema overlay_delete_body = {.fields = overlay_delete_fields};
+const struct schema overlay_delete_body = {FIELDS({"force", .is = IS_BOOL, "jobs on its nodes go back to the queue"})};
 
 /* ---- for the keeper: this server's own process ---- */
 
@@ -407,32 +395,22 @@ static bool keeper_admit(const struct server *s, const struct call *c)
 	return own;
 }
 
-static const struct field seen_fields[] = {
-	{"id", .is = REQUIRED | IS_INT, .least = 1, .most = INT32_MAX, MEMBER(struct overlay_request, id)},
-	{"state", .is = REQUIRED | IS_TEXT, .words = OVERLAY_STATES,
-	 MEMBER_AS(FORM_CHOICE, struct overlay_request, state)},
-	{"job", .is = IS_TEXT | IS_NULL, MEMBER_CHARS(struct overlay_request, job)},
-	{"planned", .is = IS_INT | IS_NULL, MEMBER(struct overlay_request, planned)},
-	{0},
-};
-static const struct schema seen_row = {.fields = seen_fields};
+static const struct schema seen_row = {
+	FIELDS({"id", .is = REQUIRED | IS_INT, .least = 1, .most = INT32_MAX, MEMBER(struct overlay_request, id)},
+	       {"state", .is = REQUIRED | IS_TEXT, .words = OVERLAY_STATES,
+		MEMBER_AS(FORM_CHOICE, struct overlay_request, state)},
+	       {"job", .is = IS_TEXT | IS_NULL, MEMBER_CHARS(struct overlay_request, job)},
+	       {"planned", .is = IS_INT | IS_NULL, MEMBER(struct overlay_request, planned)})};
 struct report {
 	const char *name, *trouble;
 	int64_t time;
 };
-static const struct field report_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct report, name)},
-	{"trouble", .is = IS_TEXT | IS_NULL, .most = 1000, MEMBER(struct report, trouble)},
-	{"time", .is = IS_INT, "seconds that the cluster grants at most", MEMBER(struct report, time)},
-	{"requests", .is = IS_LIST, .of = &seen_row, .item = IS_OBJECT},
-	{0},
-};
-static const struct schema report_row = {.fields = report_fields};
-static const struct field keeper_fields[] = {
-	{"overlays", .is = IS_LIST, .of = &report_row, .item = IS_OBJECT},
-	{0},
-};
-const struct schema keeper_body = {.fields = keeper_fields};
+static const struct schema report_row = {
+	FIELDS({"name", .is = REQUIRED | IS_TEXT, MEMBER(struct report, name)},
+	       {"trouble", .is = IS_TEXT | IS_NULL, .most = 1000, MEMBER(struct report, trouble)},
+	       {"time", .is = IS_INT, "seconds that the cluster grants at most", MEMBER(struct report, time)},
+	       {"requests", .is = IS_LIST, .of = &seen_row, .item = IS_OBJECT})};
+const struct schema keeper_body = {FIELDS({"overlays", .is = IS_LIST, .of = &report_row, .item = IS_OBJECT})};
 
 /* Notes the reported state of an allocation; returns true if it changed. */
 static bool allocation_note(const struct server *s, struct overlay_allocation *a, const struct overlay_request *r)
@@ -454,7 +432,7 @@ static void report_take(struct server *s, const json_t *given)
 	const json_t *v;
 	size_t i;
 
-	record_load(report_fields, 0, given, &report, NULL, NULL);
+	record_load(report_row.fields, 0, given, &report, NULL, NULL);
 	o = overlay_find(s, report.name);
 	if (!o)
 		return;
@@ -464,7 +442,7 @@ static void report_take(struct server *s, const json_t *given)
 	json_array_foreach(json_object_get(given, "requests"), i, v)
 	{
 		struct overlay_request r;
-		record_load(seen_fields, 0, v, &r, NULL, NULL);
+		record_load(seen_row.fields, 0, v, &r, NULL, NULL);
 		vec_push(&o->requests, r);
 		news = allocation_note(s, overlay_allocation(o, r.id), &r) || news;
 	}
@@ -580,17 +558,14 @@ struct keeper_change {
 	int64_t request, nodes;
 	bool over, gone;
 };
-static const struct field keeper_change_fields[] = {
-	{"request", .is = IS_INT, "that is about to be made, or is over", .least = 1, .most = INT32_MAX,
-	 MEMBER(struct keeper_change, request)},
-	{"nodes", .is = IS_INT, "nodes that it is for", .least = 1, .most = OVERLAY_NODES_MOST, .missing = 1,
-	 MEMBER(struct keeper_change, nodes)},
-	{"over", .is = IS_BOOL, "nobody comes from it any more", MEMBER(struct keeper_change, over)},
-	{"gone", .is = IS_BOOL, "nothing of the overlay is left on the other cluster",
-	 MEMBER(struct keeper_change, gone)},
-	{0},
-};
-const struct schema keeper_change_body = {.fields = keeper_change_fields};
+const struct schema keeper_change_body = {
+	FIELDS({"request", .is = IS_INT, "that is about to be made, or is over", .least = 1, .most = INT32_MAX,
+		MEMBER(struct keeper_change, request)},
+	       {"nodes", .is = IS_INT, "nodes that it is for", .least = 1, .most = OVERLAY_NODES_MOST, .missing = 1,
+		MEMBER(struct keeper_change, nodes)},
+	       {"over", .is = IS_BOOL, "nobody comes from it any more", MEMBER(struct keeper_change, over)},
+	       {"gone", .is = IS_BOOL, "nothing of the overlay is left on the other cluster",
+		MEMBER(struct keeper_change, gone)})};
 
 static void token_end(struct server *s, struct overlay_slot *slot)
 {

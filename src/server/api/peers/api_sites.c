@@ -90,11 +90,8 @@ static void sites_show(const struct subject *x, struct json *j)
 			NULL, j);
 }
 
-static const struct field sites_fields[] = {
-	{"sites", .is = REQUIRED | IS_LIST, .of = &remote_shown, .item = IS_OBJECT, .inside = sites_show},
-	{0},
-};
-const struct schema sites_answer = {.fields = sites_fields};
+const struct schema sites_answer = {
+	FIELDS({"sites", .is = REQUIRED | IS_LIST, .of = &remote_shown, .item = IS_OBJECT, .inside = sites_show})};
 
 void api_sites(struct server *s, const struct call *c)
 {
@@ -211,11 +208,8 @@ static void work_write(struct server *s, struct json *j, uint32_t id)
 	strbuf_fini(&own);
 }
 
-static const struct field work_fields[] = {
-	{"from", .is = IS_INT, "`next` of the answer before", .least = 0, .most = INT32_MAX},
-	{0},
-};
-const struct schema courier_work_body = {.fields = work_fields};
+const struct schema courier_work_body = {
+	FIELDS({"from", .is = IS_INT, "`next` of the answer before", .least = 0, .most = INT32_MAX})};
 
 /* Lists jobs from a position on. Those that can leave now are offered, which is stored before the
  * courier gets the answer. */
@@ -291,19 +285,16 @@ struct courier_report {
 	bool guaranteed;
 	const char *there, *state, *why;
 };
-static const struct field report_fields[] = {
-	{"try", .is = REQUIRED | IS_INT, .least = 0, .most = UINT32_MAX, MEMBER(struct courier_report, try)},
-	{"result", .is = REQUIRED | IS_TEXT, .words = "accepted|back|state|ended|trouble",
-	 MEMBER_AS(FORM_CHOICE, struct courier_report, result)},
-	{"there", .is = IS_TEXT | IS_NULL, "accepted: its id there", MEMBER(struct courier_report, there)},
-	{"state", .is = IS_TEXT | IS_NULL, MEMBER(struct courier_report, state)},
-	{"guaranteed", .is = IS_BOOL | IS_NULL, "state: its deadline, there",
-	 MEMBER(struct courier_report, guaranteed)},
-	{"why", .is = IS_TEXT | IS_NULL, MEMBER(struct courier_report, why)},
-	{"job", .is = IS_OBJECT | IS_NULL, "ended: as the site shows it"},
-	{0},
-};
-const struct schema courier_report_body = {.fields = report_fields};
+const struct schema courier_report_body = {
+	FIELDS({"try", .is = REQUIRED | IS_INT, .least = 0, .most = UINT32_MAX, MEMBER(struct courier_report, try)},
+	       {"result", .is = REQUIRED | IS_TEXT, .words = "accepted|back|state|ended|trouble",
+		MEMBER_AS(FORM_CHOICE, struct courier_report, result)},
+	       {"there", .is = IS_TEXT | IS_NULL, "accepted: its id there", MEMBER(struct courier_report, there)},
+	       {"state", .is = IS_TEXT | IS_NULL, MEMBER(struct courier_report, state)},
+	       {"guaranteed", .is = IS_BOOL | IS_NULL, "state: its deadline, there",
+		MEMBER(struct courier_report, guaranteed)},
+	       {"why", .is = IS_TEXT | IS_NULL, MEMBER(struct courier_report, why)},
+	       {"job", .is = IS_OBJECT | IS_NULL, "ended: as the site shows it"})};
 
 void api_courier_report(struct server *s, const struct call *c)
 {
@@ -328,13 +319,10 @@ void api_courier_report(struct server *s, const struct call *c)
 
 /* ---- returning output ---- */
 
-static const struct field piece_fields[] = {
-	{"stream", .is = REQUIRED | IS_TEXT, .words = "out|err"},
-	{"from", .is = REQUIRED | IS_INT, "where the piece begins; 0: what was there before is replaced"},
-	{"data", .is = REQUIRED | IS_BYTES},
-	{0},
-};
-const struct schema courier_piece_body = {.fields = piece_fields};
+const struct schema courier_piece_body = {
+	FIELDS({"stream", .is = REQUIRED | IS_TEXT, .words = "out|err"},
+	       {"from", .is = REQUIRED | IS_INT, "where the piece begins; 0: what was there before is replaced"},
+	       {"data", .is = REQUIRED | IS_BYTES})};
 
 struct homing {
 	struct server *s;
@@ -427,18 +415,12 @@ void api_courier_output(struct server *s, const struct call *c)
 
 /* ---- requests of another site ---- */
 
-static const struct field withdraw_fields[] = {
-	{"key", .is = REQUIRED | IS_TEXT, "the Idempotency-Key of the submission", .least = 1, .most = KEY_MAX},
-	{0},
-};
-const struct schema withdraw_body = {.fields = withdraw_fields};
-static const struct field withdrawn_fields[] = {
-	{"id", .is = REQUIRED | IS_TEXT | IS_NULL,
-	 "the job that was accepted with that key; null: none was, and none will be"},
-	{"forgotten", .is = IS_BOOL, "true: it has ended, and is not known any more"},
-	{0},
-};
-const struct schema withdrawn_answer = {.fields = withdrawn_fields};
+const struct schema withdraw_body = {FIELDS(
+	{"key", .is = REQUIRED | IS_TEXT, "the Idempotency-Key of the submission", .least = 1, .most = KEY_MAX})};
+const struct schema withdrawn_answer = {
+	FIELDS({"id", .is = REQUIRED | IS_TEXT | IS_NULL,
+		"the job that was accepted with that key; null: none was, and none will be"},
+	       {"forgotten", .is = IS_BOOL, "true: it has ended, and is not known any more"})};
 
 void api_withdraw(struct server *s, const struct call *c)
 {

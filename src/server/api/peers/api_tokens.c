@@ -86,18 +86,16 @@ struct new_token {
 	int64_t expires;
 };
 
-static const struct field new_token_fields[] = {
-	{"id", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_INLINE, struct new_token, id)},
-	{"kind", .is = REQUIRED | IS_TEXT, .words = TOKEN_KINDS, MEMBER_AS(FORM_CHOICE, struct new_token, kind)},
-	{"token", .is = REQUIRED | IS_TEXT, "ID.SECRET.FINGERPRINT", MEMBER(struct new_token, token)},
-	{"server", .is = REQUIRED | IS_TEXT | IS_NULL, "what to call it from other machines",
-	 MEMBER(struct new_token, server)},
-	{"expires", .is = REQUIRED | IS_INSTANT, MEMBER(struct new_token, expires)},
-	{"fingerprint", .is = REQUIRED | IS_TEXT, MEMBER(struct new_token, fingerprint)},
-	{"user", .is = REQUIRED | IS_TEXT | IS_NULL, MEMBER(struct new_token, user)},
-	{0},
-};
-const struct schema new_token_answer = {"NewToken", .fields = new_token_fields};
+const struct schema new_token_answer = {
+	"NewToken",
+	FIELDS({"id", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_INLINE, struct new_token, id)},
+	       {"kind", .is = REQUIRED | IS_TEXT, .words = TOKEN_KINDS, MEMBER_AS(FORM_CHOICE, struct new_token, kind)},
+	       {"token", .is = REQUIRED | IS_TEXT, "ID.SECRET.FINGERPRINT", MEMBER(struct new_token, token)},
+	       {"server", .is = REQUIRED | IS_TEXT | IS_NULL, "what to call it from other machines",
+		MEMBER(struct new_token, server)},
+	       {"expires", .is = REQUIRED | IS_INSTANT, MEMBER(struct new_token, expires)},
+	       {"fingerprint", .is = REQUIRED | IS_TEXT, MEMBER(struct new_token, fingerprint)},
+	       {"user", .is = REQUIRED | IS_TEXT | IS_NULL, MEMBER(struct new_token, user)})};
 
 /* Sends the one answer that shows a secret. */
 static void token_reply(struct server *s, struct http_request *r, const struct token_record *t, const char *text)
@@ -144,7 +142,7 @@ struct token_wish {
 	const char *name, *user, *label;
 };
 
-static const struct field wish_fields[] = {
+const struct schema token_body = {FIELDS(
 	{"kind", .is = REQUIRED | IS_TEXT, .words = TOKEN_KINDS, MEMBER_AS(FORM_CHOICE, struct token_wish, kind)},
 	{"expires", .is = IS_INT | IS_NULL,
 	 "seconds from now, of a join at most 30 days; if not given an hour, of a login 30 days, of a site a year",
@@ -155,10 +153,7 @@ static const struct field wish_fields[] = {
 	 MEMBER(struct token_wish, name)},
 	{"user", .is = IS_TEXT | IS_NULL, "whose login it is, if not one's own (managers)", .most = 63,
 	 MEMBER(struct token_wish, user)},
-	{"label", .is = IS_TEXT | IS_NULL, .most = 200, MEMBER(struct token_wish, label)},
-	{0},
-};
-const struct schema token_body = {.fields = wish_fields};
+	{"label", .is = IS_TEXT | IS_NULL, .most = 200, MEMBER(struct token_wish, label)})};
 
 /* Creates a token from `t` and from copies of these texts, which may be NULL, and answers with
  * it. */
@@ -313,11 +308,8 @@ static void tokens_show(const struct subject *x, struct json *j)
 	}
 }
 
-static const struct field tokens_fields[] = {
-	{"tokens", .is = REQUIRED | IS_LIST, .of = &token_shown, .item = IS_OBJECT, .inside = tokens_show},
-	{0},
-};
-const struct schema tokens_answer = {.fields = tokens_fields};
+const struct schema tokens_answer = {
+	FIELDS({"tokens", .is = REQUIRED | IS_LIST, .of = &token_shown, .item = IS_OBJECT, .inside = tokens_show})};
 
 void api_tokens(struct server *s, const struct call *c)
 {
@@ -412,14 +404,11 @@ static void servers_show(const struct subject *x, struct json *j)
 	realm_servers(x->s, j);
 }
 
-static const struct field joined_fields[] = {
-	{"certificate", .is = REQUIRED | IS_TEXT, "PEM", MEMBER(struct joined, certificate)},
-	{"ca", .is = REQUIRED | IS_TEXT, "PEM", MEMBER(struct joined, ca)},
-	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct joined, name)},
-	{"servers", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .inside = servers_show},
-	{0},
-};
-const struct schema joined_answer = {.fields = joined_fields};
+const struct schema joined_answer = {
+	FIELDS({"certificate", .is = REQUIRED | IS_TEXT, "PEM", MEMBER(struct joined, certificate)},
+	       {"ca", .is = REQUIRED | IS_TEXT, "PEM", MEMBER(struct joined, ca)},
+	       {"name", .is = REQUIRED | IS_TEXT, MEMBER(struct joined, name)},
+	       {"servers", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .inside = servers_show})};
 
 /* Returns when jobs there have to end, early enough that even the slowest has ended when the node
  * leaves. */
@@ -532,15 +521,12 @@ struct login {
 	int64_t expires;
 };
 
-static const struct field login_fields[] = {
-	{"munge", .is = REQUIRED | IS_TEXT,
-	 "a credential whose text is `shunt:` and the first 32 digits of the cluster's fingerprint", .most = 65536,
-	 MEMBER(struct login, munge)},
-	{"expires", .is = IS_INT | IS_NULL, "seconds from now", .least = 1, .most = LOGIN_LIFE_MAX,
-	 .otherwise = "86400", .missing = MUNGE_LIFE, MEMBER(struct login, expires)},
-	{0},
-};
-const struct schema login_body = {.fields = login_fields};
+const struct schema login_body = {
+	FIELDS({"munge", .is = REQUIRED | IS_TEXT,
+		"a credential whose text is `shunt:` and the first 32 digits of the cluster's fingerprint",
+		.most = 65536, MEMBER(struct login, munge)},
+	       {"expires", .is = IS_INT | IS_NULL, "seconds from now", .least = 1, .most = LOGIN_LIFE_MAX,
+		.otherwise = "86400", .missing = MUNGE_LIFE, MEMBER(struct login, expires)})};
 
 void api_login(struct server *s, const struct call *c)
 {
@@ -580,7 +566,7 @@ static void get_spool_wait(const struct subject *x, struct value *v)
 	v->number = x->s->conf->offline_wait;
 }
 
-static const struct field whoami_fields[] = {
+const struct schema whoami_answer = {FIELDS(
 	{"user", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_INLINE, struct whoami, who.user)},
 	{"uid", .is = REQUIRED | IS_INT, MEMBER(struct whoami, who.uid)},
 	{"role", .is = REQUIRED | IS_TEXT, .words = "user|operator|manager",
@@ -593,10 +579,7 @@ static const struct field whoami_fields[] = {
 	{"by", .is = REQUIRED | IS_TEXT, .words = "socket|token|job|site|page",
 	 MEMBER_AS(FORM_CHOICE, struct whoami, who.by)},
 	{"home", .is = REQUIRED | IS_TEXT | IS_NULL, "the user's directory on the server's machine",
-	 MEMBER(struct whoami, home)},
-	{0},
-};
-const struct schema whoami_answer = {.fields = whoami_fields};
+	 MEMBER(struct whoami, home)})};
 
 void api_whoami(struct server *s, const struct call *c)
 {

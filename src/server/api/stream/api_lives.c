@@ -27,22 +27,21 @@ struct shown {
 };
 #define HAS(member) MEMBER(struct shown, member)
 
-static const struct field life_fields[] = {
-	{"seq", .is = REQUIRED | IS_INT, "numbered with the events of jobs", HAS(e.seq)},
-	{"time", .is = REQUIRED | IS_INSTANT, HAS(e.time)},
-	{"node", .is = IS_TEXT, "which node it happened to; or queue", HAS(node)},
-	{"queue", .is = IS_TEXT, HAS(queue)},
-	{"type", .is = REQUIRED | IS_TEXT,
-	 .words =
-		 "added|joined|connected|silent|lost|offline|online|drain|drained|leaving|gone|unhealthy|healthy|altered|claimed|released|created|deleted|started|stopped|enabled|disabled",
-	 HAS(e.type)},
-	{"at", .is = IS_INSTANT, "when it is to take effect", HAS(e.at)},
-	{"who", .is = REQUIRED | IS_TEXT | IS_NULL, "a user, a token, or the server itself", HAS(e.who)},
-	{"reason", .is = REQUIRED | IS_TEXT | IS_NULL, "the note that was given, or what was changed", HAS(e.reason)},
-	{"text", .is = REQUIRED | IS_TEXT, "the same in a sentence", HAS(text)},
-	{0},
-};
-static const struct schema life = {"LifeEvent", .fields = life_fields};
+static const struct schema life = {
+	"LifeEvent",
+	FIELDS({"seq", .is = REQUIRED | IS_INT, "numbered with the events of jobs", HAS(e.seq)},
+	       {"time", .is = REQUIRED | IS_INSTANT, HAS(e.time)},
+	       {"node", .is = IS_TEXT, "which node it happened to; or queue", HAS(node)},
+	       {"queue", .is = IS_TEXT, HAS(queue)},
+	       {"type", .is = REQUIRED | IS_TEXT,
+		.words =
+			"added|joined|connected|silent|lost|offline|online|drain|drained|leaving|gone|unhealthy|healthy|altered|claimed|released|created|deleted|started|stopped|enabled|disabled",
+		HAS(e.type)},
+	       {"at", .is = IS_INSTANT, "when it is to take effect", HAS(e.at)},
+	       {"who", .is = REQUIRED | IS_TEXT | IS_NULL, "a user, a token, or the server itself", HAS(e.who)},
+	       {"reason", .is = REQUIRED | IS_TEXT | IS_NULL, "the note that was given, or what was changed",
+		HAS(e.reason)},
+	       {"text", .is = REQUIRED | IS_TEXT, "the same in a sentence", HAS(text)})};
 
 void life_show(const struct store_life *e, struct json *j)
 {
@@ -59,12 +58,8 @@ void life_show(const struct store_life *e, struct json *j)
 	strbuf_fini(&text);
 }
 
-static const struct field lives_fields[] = {
-	{"events", .is = REQUIRED | IS_LIST, .of = &life, .item = IS_OBJECT},
-	{"next", .is = IS_INT, "there are more: give this as `after`"},
-	{0},
-};
-const struct schema lives_answer = {.fields = lives_fields};
+const struct schema lives_answer = {FIELDS({"events", .is = REQUIRED | IS_LIST, .of = &life, .item = IS_OBJECT},
+					   {"next", .is = IS_INT, "there are more: give this as `after`"})};
 
 #define PAGE 500 /* maximum events in one answer */
 

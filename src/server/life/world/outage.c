@@ -48,15 +48,12 @@ static void get_kind(const struct subject *x, struct value *v)
 	v->text = kinds[x->outage.kind];
 }
 
-static const struct field outage_fields[] = {
-	{"kind", .is = REQUIRED | IS_TEXT, .words = "quick|delay|immediate|kill", .get = get_kind},
-	{"begin", .is = REQUIRED | IS_INSTANT, MEMBER(struct outage, begin)},
-	{"until", .is = REQUIRED | IS_INSTANT | IS_NULL, "when the machine is expected to be back",
-	 .missing = TIME_NEVER, MEMBER(struct outage, until)},
-	{"who", .is = REQUIRED | IS_TEXT, MEMBER_CHARS(struct outage, who)},
-	{0},
-};
-const struct schema outage_schema = {.fields = outage_fields};
+const struct schema outage_schema = {
+	FIELDS({"kind", .is = REQUIRED | IS_TEXT, .words = "quick|delay|immediate|kill", .get = get_kind},
+	       {"begin", .is = REQUIRED | IS_INSTANT, MEMBER(struct outage, begin)},
+	       {"until", .is = REQUIRED | IS_INSTANT | IS_NULL, "when the machine is expected to be back",
+		.missing = TIME_NEVER, MEMBER(struct outage, until)},
+	       {"who", .is = REQUIRED | IS_TEXT, MEMBER_CHARS(struct outage, who)})};
 
 static void outage_store(struct server *s)
 {
@@ -66,7 +63,7 @@ static void outage_store(struct server *s)
 		store_drop_object(s->store, "outage", "outage");
 		return;
 	}
-	record_show_text(outage_fields, 0, world_expects(s), NULL, &text);
+	record_show_text(outage_schema.fields, 0, world_expects(s), NULL, &text);
 	store_put_object(s->store, "outage", "outage", text.text);
 	strbuf_fini(&text);
 }
@@ -134,7 +131,7 @@ int outage_restore(struct server *s, const char *name, const json_t *o, struct e
 {
 	struct outage x = {0};
 	enum outage_kind k;
-	int rc = record_load(outage_fields, 0, o, &x, NULL, err);
+	int rc = record_load(outage_schema.fields, 0, o, &x, NULL, err);
 
 	(void)name;
 	if (rc == 0 && !outage_kind_parse(member_text(o, "kind"), &k))
