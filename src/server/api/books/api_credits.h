@@ -6,14 +6,10 @@
 #define SERVER_API_CREDITS_H
 
 #include "base/schema.h"
-
-struct call;
-struct server;
+#include "server/api/frame/call.h"
 
 extern const struct schema credits_body, credits_answer, statement_answer;
 
-void api_credits(struct server *s, const struct call *c);
-void api_credits_change(struct server *s, const struct call *c);
-void api_credits_statement(struct server *s, const struct call *c);
+handler api_credits, api_credits_change, api_credits_statement;
 
 #endif

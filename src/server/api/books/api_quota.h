@@ -5,8 +5,8 @@
 #define SERVER_API_QUOTA_H
 
 #include "base/schema.h"
+#include "server/api/frame/call.h"
 
-struct call;
 struct json;
 struct server;
 
@@ -14,9 +14,6 @@ extern const struct schema quota_body, quota_answer, quota_set_answer, moves_ans
 
 /* Writes quotas as GET /v1/quota answers them; user NULL: those of all users. */
 void quotas_write(struct server *s, struct json *j, const char *key, const char *user);
-void api_quota(struct server *s, const struct call *c);
-void api_quota_set(struct server *s, const struct call *c);
-void api_quota_drop(struct server *s, const struct call *c);
-void api_quota_moves(struct server *s, const struct call *c);
+handler api_quota, api_quota_set, api_quota_drop, api_quota_moves;
 
 #endif

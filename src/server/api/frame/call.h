@@ -23,6 +23,6 @@ struct call {
 };
 
 /* Answers, now or later. A handler that answers later copies or references what it needs. */
-typedef void (*handler)(struct server *s, const struct call *c);
+typedef void handler(struct server *s, const struct call *c);
 
 #endif

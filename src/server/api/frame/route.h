@@ -42,7 +42,7 @@ struct route {
 	bool bodiless;		   /* the body may be left out */
 	const struct field *query; /* parameters, up to one without a name */
 	const struct schema *body;
-	handler handle;
+	handler *handle;
 	int kind; /* kind of the object concerned (rules/object.h); otherwise 0 */
 
 	/* The following members only serve the description. */

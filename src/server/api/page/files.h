@@ -12,16 +12,13 @@
 #include <stdint.h>
 
 #include "base/schema.h"
+#include "server/api/frame/call.h"
 
 struct asker;
-struct call;
 struct err;
 struct server;
-struct http_request;
 
-void api_files_list(struct server *s, const struct call *c);
-void api_files_read(struct server *s, const struct call *c);
-void api_upload(struct server *s, const struct call *c); /* upload.c */
+handler api_files_list, api_files_read, api_upload;
 extern const struct schema files_answer, upload_answer;
 
 /* Opens a file as the requesting user. `done` is called once, later, with a descriptor that it then

@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 #include "base/schema.h"
+#include "server/api/frame/call.h"
 
-struct call;
 struct http_request;
 struct server;
 
@@ -33,10 +33,8 @@ void page_url(const struct server *s, char *ret, size_t size); /* writes the pag
  * come from the page. Returns true if it was answered. */
 bool page_answers(struct server *s, struct http_request *r);
 
-void api_page_link(struct server *s, const struct call *c);
-void api_session_ways(struct server *s, const struct call *c);	/* for unauthenticated clients */
-void api_session_begin(struct server *s, const struct call *c); /* for unauthenticated clients */
-void api_session_end(struct server *s, const struct call *c);
+handler api_page_link, api_session_end;
+handler api_session_ways, api_session_begin; /* for unauthenticated clients */
 extern const struct schema page_link_answer, session_body, session_answer, session_ways_answer;
 
 #endif

@@ -4,13 +4,12 @@
 #ifndef SERVER_API_LIVES_H
 #define SERVER_API_LIVES_H
 
-struct call;
+#include "server/api/frame/call.h"
+
 struct json;
-struct server;
 struct store_life;
 
-void api_node_events(struct server *s, const struct call *c);
-void api_queue_events(struct server *s, const struct call *c);
+handler api_node_events, api_queue_events;
 void life_show(const struct store_life *e, struct json *j);
 
 #endif
