@@ -325,18 +325,6 @@ static void find_rsh(struct server *s)
 	}
 }
 
-/* Finds the nursery program beside this one; otherwise uses this program, which is more
- * expensive to fork. */
-static void find_nursery(const struct server *s, char path[PATH_MAX])
-{
-	int n = (int)(strrchr(s->instance->program, '/') ? strrchr(s->instance->program, '/') - s->instance->program
-							 : 0);
-
-	snprintf(path, PATH_MAX, "%.*s/shunt-nursery", n, s->instance->program);
-	if (access(path, X_OK) < 0)
-		snprintf(path, PATH_MAX, "%s", s->instance->program);
-}
-
 static void on_opened(void *context, uint64_t id, int fd, const char *reason)
 {
 	if (!files_opened(context, id, fd, reason))
@@ -357,7 +345,8 @@ static int prepare(struct server *s, struct err *err)
 				  .drop = s->instance->multi && geteuid() == 0};
 	int rc;
 
-	find_nursery(s, nursery);
+	if (program_beside("shunt-nursery", nursery, sizeof nursery, NULL) < 0)
+		snprintf(nursery, sizeof nursery, "%s", s->instance->program); /* more expensive to fork */
 	snprintf(live, sizeof live, "%s/live", s->instance->where.state);
 	snprintf(socket, sizeof socket, "%s/engine.sock", s->instance->where.run);
 	snprintf(spool, sizeof spool, "%s/undelivered", s->instance->where.state);

@@ -589,7 +589,8 @@ static void f_session(const struct subject *x, struct value *v)
 		put_int(v, x->e->outcome->session);
 }
 
-static void f_output(const struct subject *x, struct value *v)
+/* Shows the absolute path of one of its streams. */
+static void put_path(const struct subject *x, struct value *v, bool error)
 {
 	struct arena *a;
 	const char *out, *err;
@@ -598,23 +599,19 @@ static void f_output(const struct subject *x, struct value *v)
 		return;
 	a = arena_create();
 	output_paths((struct server *)x->s, x->id, x->body, a, &out, &err);
-	strbuf_puts(&v->scratch, out);
+	strbuf_puts(&v->scratch, error && err ? err : out);
 	put_scratch(v, VALUE_TEXT);
 	arena_destroy(a);
 }
 
+static void f_output(const struct subject *x, struct value *v)
+{
+	put_path(x, v, false);
+}
+
 static void f_error(const struct subject *x, struct value *v)
 {
-	struct arena *a;
-	const char *out, *err;
-
-	if (!x->body)
-		return;
-	a = arena_create();
-	output_paths((struct server *)x->s, x->id, x->body, a, &out, &err);
-	strbuf_puts(&v->scratch, err ? err : out);
-	put_scratch(v, VALUE_TEXT);
-	arena_destroy(a);
+	put_path(x, v, true);
 }
 
 static void f_array_spec(const struct subject *x, struct value *v)
