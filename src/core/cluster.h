@@ -141,8 +141,6 @@ struct settings {
 
 void settings_default(struct settings *s);
 
-struct job_page;
-
 struct cluster {
 	struct names node_names, feature_names, user_names, partition_names;
 	struct features features;  /* sets over feature_names */

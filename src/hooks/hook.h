@@ -24,8 +24,6 @@
 
 #include "base/err.h"
 
-struct strbuf;
-
 #define HOOK_SOURCE_MAX (256 << 10) /* bytes of a file */
 
 enum hook_event { HOOK_SUBMIT, HOOK_MODIFY, HOOK_START, HOOK_END, HOOK_PRIORITY, HOOK_EVENTS };

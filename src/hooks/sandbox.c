@@ -43,7 +43,6 @@ static void look(lua_State *L, lua_Debug *ar)
 {
 	struct sandbox *b = sandbox_of(L);
 
-	(void)ar;
 	if (!b->stopped && ++b->steps <= STEPS && !(b->limits.late && b->limits.late(b->limits.context)))
 		return;
 	b->stopped = true;

@@ -163,12 +163,11 @@ static int block_write(const struct experiment *x, int site, int repetition, str
 	return rc;
 }
 
-static int64_t instant_of(const struct workload *w, int site, int repetition, int64_t *ret_seed)
+static int64_t instant_of(const struct workload *w, int repetition, int64_t *ret_seed)
 {
 	struct rng r;
 	uint64_t seed = rng_seed_of(1 + (uint64_t)repetition, 0);
 
-	(void)site;
 	rng_seed(&r, seed);
 	*ret_seed = (int64_t)(seed >> 1);
 
@@ -181,7 +180,7 @@ static int repetition_work(void *context, int task, void *ret, struct err *err)
 {
 	const struct experiment *x = context;
 	int site = x->todo.v[task] / x->r.repetitions, repetition = x->todo.v[task] % x->r.repetitions, rc = 0;
-	int64_t seed, at = instant_of(x->w[site], site, repetition, &seed);
+	int64_t seed, at = instant_of(x->w[site], repetition, &seed);
 	struct bagsim *b = NULL; /* created for the first bag */
 
 	for (int i = 0; i < BAG_TYPES * BAG_PENDING && rc == 0; i++) {

@@ -36,7 +36,6 @@
 
 static int server_restore(struct server *s, const char *name, const json_t *o, struct err *err)
 {
-	(void)name;
 	s->instance->founded = true;
 	return attrs_read(s->attrs, o, err);
 }
@@ -51,8 +50,6 @@ static int queue_restore(struct server *s, const char *name, const json_t *o, st
 /* Drops a refusal: older versions kept them as objects, now they are jobs. */
 static int refusal_drop(struct server *s, const char *name, const json_t *o, struct err *err)
 {
-	(void)o;
-	(void)err;
 	store_drop_object(s->store, "refusal", name);
 	return 0;
 }

@@ -57,7 +57,6 @@ static int row_take(void *context, const struct past_row *row, const char *file,
 		.kind = KIND_COMMON,
 	};
 
-	(void)file;
 	if (row->started <= 0) {
 		workload_drop(r->w, DROP_NOT_RUN, line, "job %s never started: skipped", row->id);
 		return 0;
@@ -84,7 +83,6 @@ static void line_drop(void *context, const char *file, int64_t line, const char 
 {
 	struct reading *r = context;
 
-	(void)file;
 	workload_drop(r->w, DROP_SYNTAX, line, "%s: skipped", why);
 }
 

@@ -88,8 +88,6 @@ static void on_ended(uv_poll_t *poll, int status, int events)
 	struct child *c = poll->data;
 	int how = 0;
 
-	(void)status;
-	(void)events;
 	if (waitpid(c->pid, &how, WNOHANG) == 0)
 		return;
 	kill(-c->pid, SIGKILL); /* kill the processes it left behind */

@@ -16,7 +16,6 @@
 #include "rules/credit.h"
 
 struct credits;
-struct err;
 struct json_t;
 struct object;
 struct server;

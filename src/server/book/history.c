@@ -172,9 +172,6 @@ void history_ended(struct server *s, uint32_t id)
 /* Marks that the store has a history. */
 int history_restore(struct server *s, const char *name, const json_t *o, struct err *err)
 {
-	(void)name;
-	(void)o;
-	(void)err;
 	s->books->history = true;
 	return 0;
 }

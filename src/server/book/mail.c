@@ -224,8 +224,6 @@ static void carrier_ended(uv_poll_t *poll, int status, int events)
 	struct mailer *m = c->mailer;
 	int how = 0;
 
-	(void)status;
-	(void)events;
 	if (waitpid(c->pid, &how, WNOHANG) == 0)
 		return;
 	if (how != 0) {

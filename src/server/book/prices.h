@@ -8,7 +8,6 @@
 
 #include "rules/credit.h"
 
-struct err;
 struct object;
 struct server;
 struct spec;

@@ -15,10 +15,8 @@
 
 #include "rules/quota.h"
 
-struct err;
 struct quotas;
 struct server;
-struct spec;
 
 struct quotas *quotas_create(void);
 int quotas_restore(struct server *s, struct err *err); /* reads the quotas from the store */

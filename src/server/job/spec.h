@@ -11,10 +11,8 @@
 #include "core/spec.h"
 
 struct arena;
-struct err;
 struct field;
 struct server;
-struct strbuf;
 
 struct spec *spec_create(const char *name); /* with its name only */
 /* Returns a copy for one job, to be changed; it is not an array's. */

@@ -18,7 +18,6 @@
 struct arena;
 struct asker;
 struct away;
-struct err;
 struct json;
 struct server;
 struct spec;

@@ -11,7 +11,6 @@
 #include "core/res.h"
 #include "engine/frames.h"
 
-struct err;
 struct json;
 struct node_health;
 struct node_owner;

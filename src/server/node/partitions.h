@@ -14,7 +14,6 @@
 
 #include "rules/object.h"
 
-struct err;
 struct server;
 
 /* Applies the partitions of the configuration file, which override earlier settings. To be

@@ -22,7 +22,6 @@
 #include "hooks/chain.h"
 #include "hooks/hook.h"
 
-struct hooks;
 struct server;
 
 /* A question under way, owned by the caller, who may free it with hook_ask_free() at any time. */

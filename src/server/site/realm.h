@@ -8,13 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct asker;
-struct err;
-struct http_request;
 struct json;
 struct link;
 struct server;
-struct strbuf;
 struct tls_context;
 struct identity;
 struct lead;

@@ -16,7 +16,6 @@ struct asker;
 struct err;
 struct http_request;
 struct server;
-struct sessions;
 
 #define SESSION_HEADER "Shunt-Session"
 #define SESSION_SECRET 64    /* including its NUL */

@@ -9,7 +9,6 @@
 #include "server/base/asker.h"
 #include "server/base/users.h"
 
-struct err;
 struct http_request;
 struct server;
 struct spec;

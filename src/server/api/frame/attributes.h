@@ -10,7 +10,6 @@
 #include "rules/attr.h"
 
 struct asker;
-struct err;
 struct server;
 
 /* Checks that the user may make all the changes of a request's body. CODE_FORBIDDEN: not all. */

@@ -14,7 +14,6 @@
 
 struct array;
 struct call;
-struct err;
 struct http_request;
 struct schema;
 struct server;

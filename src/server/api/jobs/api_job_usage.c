@@ -77,7 +77,6 @@ static int fill(void *context, struct strbuf *out, size_t want)
 	struct usage_reader *x = context;
 	const struct usage *u = usage_now(x);
 
-	(void)want; /* samples are few */
 	if (u)
 		samples_write(x, u, out);
 	return is_over(x) ? -1 : 0;

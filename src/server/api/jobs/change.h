@@ -13,7 +13,6 @@
 #include "server/base/tried.h"
 
 struct asker;
-struct err;
 struct server;
 struct spec;
 

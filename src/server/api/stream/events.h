@@ -5,7 +5,6 @@
 #define SERVER_EVENTS_H
 
 struct call;
-struct json;
 struct payload;
 struct server;
 struct store_event;

@@ -20,9 +20,7 @@
 
 #include "server/job/keys.h"
 
-struct arena;
 struct err;
-struct payload;
 struct server;
 struct strbuf;
 

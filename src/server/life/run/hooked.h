@@ -10,7 +10,6 @@
 
 struct hook_answer;
 struct server;
-struct spec;
 
 /* Queues the start or end of a job for its hooks, which get it after the commit, at most once. */
 void hook_later(struct server *s, uint32_t id, enum hook_event e);

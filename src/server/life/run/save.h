@@ -11,7 +11,6 @@
 
 struct attempt;
 struct server;
-struct spec;
 
 /* Fills in o->checkpoint for the part with the script; o->tag must be set. */
 void save_order(const struct server *s, const struct attempt *t, struct arena *a, struct order *o);

@@ -164,8 +164,6 @@ void reorder_later(struct server *s, uint32_t owner)
 
 int reorder_restore(struct server *s, const char *owner, const json_t *o, struct err *err)
 {
-	(void)o;
-	(void)err;
 	s->jobs->priorities = true;
 	reorder_add(s, word_add(s, owner));
 	return 0;

@@ -10,7 +10,6 @@
 #include "server/settings/overlays.h"
 
 struct server;
-struct spec;
 struct strbuf;
 
 typedef VEC(int64_t) overlay_sizes;

@@ -8,7 +8,6 @@
 #include "base/vec.h"
 #include "rules/object.h"
 
-struct err;
 struct server;
 
 /* Lays out fences and keys for the present objects. */

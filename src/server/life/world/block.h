@@ -12,9 +12,7 @@
 struct object;
 struct server;
 struct array;
-struct err;
 struct forecast;
-struct spec;
 
 /* Computes what blocks a job that begins to wait, or waits with a new spec. */
 void block_begin(struct server *s, uint32_t id);

@@ -133,7 +133,6 @@ int outage_restore(struct server *s, const char *name, const json_t *o, struct e
 	enum outage_kind k;
 	int rc = record_load(outage_schema.fields, 0, o, &x, NULL, err);
 
-	(void)name;
 	if (rc == 0 && !outage_kind_parse(member_text(o, "kind"), &k))
 		rc = err_set(err, -EINVAL, "a shutdown of a kind that is not known");
 	if (rc < 0)

@@ -11,7 +11,6 @@
 
 struct server;
 struct spec;
-struct strbuf;
 
 /* Fills in the scratch job as if it were submitted now. */
 void world_scratch(struct server *s, const struct spec *p);
