@@ -27,80 +27,8 @@
 
 /* ---- parameters ---- */
 
-static const struct field list_query[] = {
-	{"ids", .is = IS_TEXT, "ids, joined by commas", .example = "1,2[],3[4]"},
-	{"user", .is = IS_TEXT, "owners, joined by commas"},
-	{"queue", .is = IS_TEXT, "queues, joined by commas"},
-	{"state", .is = IS_TEXT, "letters, joined by commas", .example = "Q,R"},
-	{"name", .is = IS_TEXT},
-	{"completed", .is = IS_TEXT, "with those that have ended; recent: in the last show_completed seconds",
-	 .words = "0|1|recent", .otherwise = "1"},
-	{"blocked", .is = IS_INT, "1: only waiting jobs that have `blocks`; elements of arrays only one by one",
-	 .most = 1, .otherwise = "0"},
-	{"arrays", .is = IS_TEXT, "an array as one row, or its elements", .words = "collapse|expand",
-	 .otherwise = "collapse"},
-	{"order", .is = IS_TEXT,
-	 "schedule: running jobs sorted by planned end, then waiting jobs in the scheduler's order, then blocked jobs; array elements one by one, without pages",
-	 .words = "number|schedule", .otherwise = "number"},
-	{"after", .is = IS_TEXT, "the `next` of the page before"},
-	{"limit", .is = IS_INT, "jobs of a page", .least = 1, .most = 1000000000},
-	{"fields", .is = IS_TEXT, "keys of a job, joined by commas; required for tab-separated values",
-	 .example = "id,name,state"},
-	{0},
-};
-
 static const struct field past_events_query[] = {
 	{"after", .is = IS_INT, "only events after this one: `next` of the page before", .most = SEQ_MOST},
-	{0},
-};
-
-static const struct field audit_query[] = {
-	{"since", .is = IS_INT, "only changes since then", .most = TIME_MOST},
-	{"after", .is = IS_INT, "only records after this one: `next` of the page before", .most = SEQ_MOST},
-	{"user", .is = IS_TEXT, "only changes by this user"},
-	{"kind", .is = IS_TEXT, "only changes of this kind of thing",
-	 .words = "server|queue|node|job|token|partition|class|user|group|account|qos|reservation"},
-	{"name", .is = IS_TEXT, "only of what has this name"},
-	{0},
-};
-
-static const struct field output_query[] = {
-	{"stream", .is = IS_TEXT, .words = "out|err", .otherwise = "out"},
-	{"from", .is = IS_INT, "first byte", .most = SEQ_MOST, .otherwise = "0"},
-	{"follow", .is = IS_INT, "1: continue until the job ends", .most = 1, .otherwise = "0"},
-	{0},
-};
-
-static const struct field usage_follow_query[] = {
-	{"follow", .is = IS_INT, "1: continue until the job ends", .most = 1, .otherwise = "0"},
-	{0},
-};
-
-static const struct field terminal_query[] = {
-	{"key", .is = IS_TEXT, "the client's own, not to be guessed; up to 39 characters"},
-	{0},
-};
-
-static const struct field node_delete_query[] = {
-	{"force", .is = IS_INT, "1: also if jobs run there, or if that breaks guaranteed deadlines", .most = 1,
-	 .otherwise = "0"},
-	{0},
-};
-
-static const struct field events_query[] = {
-	{"after", .is = IS_INT, "sequence number of the last event known", .most = SEQ_MOST, .header = "Last-Event-ID"},
-	{0},
-};
-
-static const struct field log_query[] = {
-	{"job", .is = IS_TEXT, "lines of this job"},
-	{"days", .is = IS_INT, "how far back", .most = 3650, .otherwise = "1"},
-	{0},
-};
-
-static const struct field server_log_query[] = {
-	{"level", .is = IS_TEXT, "only lines that are at least this severe", .words = SEVERITY_WORDS("|"),
-	 .otherwise = "debug"},
 	{0},
 };
 
@@ -122,72 +50,6 @@ static const struct field files_query[] = {
 	{0},
 };
 
-static const struct field upload_query[] = {
-	{"name", .is = REQUIRED | IS_TEXT, "of the directory in the caller's home that the archive is meant for",
-	 .most = 64},
-	{0},
-};
-
-static const struct field history_query[] = {
-	{"id", .is = IS_TEXT, "a job, an element of an array, or an array with all its elements", .example = "12[]"},
-	PAST_QUERY,
-	{"form", .is = IS_TEXT, "job: each as `GET /v1/jobs/ID` shows a job that the server has forgotten",
-	 .words = "row|job", .otherwise = "row"},
-	{"limit", .is = IS_INT, "rows of a page", .least = 1, .most = 10000, .otherwise = "1000"},
-	{"after", .is = IS_TEXT, "the `next` of the page before"},
-	{0},
-};
-
-static const struct field sums_query[] = {
-	{"by", .is = IS_TEXT, "the column", .words = "all|user|group|account|queue|state|qos", .otherwise = "all"},
-	PAST_QUERY,
-	{0},
-};
-
-static const struct field usage_query[] = {
-	{"first", .is = IS_INT, "a day, as 20261101", .least = 19700101, .most = 99991231},
-	{"last", .is = IS_INT, "a day", .least = 19700101, .most = 99991231},
-	{"user", .is = IS_TEXT},
-	{0},
-};
-
-static const struct field backfill_query[] = {
-	{"queue", .is = IS_TEXT, "for jobs of this queue"},
-	{"feature", .is = IS_TEXT, "only nodes that have it"},
-	{"duration", .is = IS_INT, "only what is free for at least that many seconds", .most = TIME_MOST},
-	{0},
-};
-
-static const struct field priority_query[] = {
-	{"limit", .is = IS_INT, "jobs that are shown", .least = 1, .most = 10000, .otherwise = "100"},
-	{"try", .is = IS_TEXT, "weights, bounds (`low.`, `high.`) and the order that would be instead",
-	 .example = "cpus=10,order=sum"},
-	{0},
-};
-
-static const struct field quota_query[] = {
-	{"user", .is = IS_TEXT, "another's, for operators"},
-	{"all", .is = IS_INT, "1: those of all users, for operators", .most = 1, .otherwise = "0"},
-	{0},
-};
-
-static const struct field moves_query[] = {
-	{"user", .is = IS_TEXT, "another's, for operators"},
-	{"month", .is = IS_INT, "as 202704; if not given, this one", .least = 197001, .most = 999912},
-	{0},
-};
-
-static const struct field credits_query[] = {
-	{"account", .is = IS_TEXT, "only this account"},
-	{0},
-};
-
-static const struct field statement_query[] = {
-	{"account", .is = REQUIRED | IS_TEXT},
-	{"month", .is = IS_INT, "as 202704; if not given, this one", .least = 197001, .most = 999912},
-	{0},
-};
-
 static const struct field change_query[] = {
 	{"new", .is = IS_TEXT,
 	 "true: refuse if there is one of that name; false: refuse if there is none. Where `PATCH` creates objects, it does either if this is not given",
@@ -198,6 +60,9 @@ static const struct field change_query[] = {
 
 /* ---- the rows ---- */
 
+/* Parameters of a route, for its row. */
+#define QUERY(...) .query = ((const struct field[]){__VA_ARGS__, {0}})
+
 #define ACTION(name, op, who, text, ...)                                                                               \
 	{                                                                                                              \
 		"POST", "/v1/jobs/" name, op, who, .changes = true, .keyed = true, .handle = api_action,               \
@@ -207,56 +72,26 @@ static const struct field change_query[] = {
 	}
 
 /* Routes of one kind of named objects. */
-#define OBJECTS(plural, Name, kind_, changer, list, one, of, attr, value)                                              \
-	{"GET",                                                                                                        \
-	 "/v1/" plural,                                                                                                \
-	 "list" Name "Objects",                                                                                        \
-	 .handle = api_objects,                                                                                        \
-	 .kind = OBJECT_##kind_,                                                                                       \
-	 .tag = plural,                                                                                                \
-	 .summary = "The " of,                                                                                         \
-	 .answer = &list##_answer,                                                                                     \
-	 .answered = "The objects, by name."},                                                                         \
-		{"GET",                                                                                                \
-		 "/v1/" plural "/*",                                                                                   \
-		 "get" Name,                                                                                           \
-		 .handle = api_object,                                                                                 \
-		 .kind = OBJECT_##kind_,                                                                               \
-		 .tag = plural,                                                                                        \
-		 .summary = "One of them",                                                                             \
-		 .answer = &one,                                                                                       \
-		 .answered = "The object.",                                                                            \
-		 .codes = CODE(NOT_FOUND)},                                                                            \
-		{"PUT",                                                                                                \
-		 "/v1/" plural "/*",                                                                                   \
-		 "create" Name,                                                                                        \
-		 MAY_MANAGER,                                                                                          \
-		 .changes = true,                                                                                      \
-		 .handle = api_object_create,                                                                          \
-		 .kind = OBJECT_##kind_,                                                                               \
-		 .tag = plural,                                                                                        \
-		 .summary = "Create one",                                                                              \
-		 .status = 201,                                                                                        \
-		 .codes = CODE(BAD_REQUEST) | CODE(BAD_STATE)},                                                        \
-		{"PATCH",                                                                                              \
-		 "/v1/" plural "/*",                                                                                   \
-		 "change" Name,                                                                                        \
-		 changer,                                                                                              \
-		 .query = change_query,                                                                                \
-		 .changes = true,                                                                                      \
-		 .body = &changes_body,                                                                                \
-		 .handle = api_object_change,                                                                          \
-		 .kind = OBJECT_##kind_,                                                                               \
-		 .tag = plural,                                                                                        \
-		 .summary = "Change attributes",                                                                       \
-		 .answer = &dry_answer,                                                                                \
-		 .codes = CODE(NOT_FOUND) | CODE(UNKNOWN_ATTRIBUTE) | CODE(BAD_STATE),                                 \
-		 .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"" attr "\", \"value\": \"" value "\"}]}"},   \
+#define OBJECT(method, path, plural, op, who, kind_, ...)                                                              \
 	{                                                                                                              \
-		"DELETE", "/v1/" plural "/*", "delete" Name, MAY_MANAGER,                                              \
-			.changes = true, .handle = api_object_delete, .kind = OBJECT_##kind_, .tag = plural,           \
-			.summary = "Remove one that nothing names", .codes = CODE(NOT_FOUND) | CODE(BAD_STATE)         \
+		method, "/v1/" plural path, op, who, .kind = OBJECT_##kind_, .tag = plural, __VA_ARGS__                \
 	}
+#define OBJECTS(plural, Name, kind, changer, list, one, of, attr, value)                                               \
+	OBJECT("GET", "", plural, "list" Name "Objects", MAY_USER, kind, .handle = api_objects, .summary = "The " of,  \
+	       .answer = &list##_answer, .answered = "The objects, by name."),                                         \
+		OBJECT("GET", "/*", plural, "get" Name, MAY_USER, kind, .handle = api_object,                          \
+		       .summary = "One of them", .answer = &one, .answered = "The object.", .codes = CODE(NOT_FOUND)), \
+		OBJECT("PUT", "/*", plural, "create" Name, MAY_MANAGER, kind, .changes = true,                         \
+		       .handle = api_object_create, .summary = "Create one", .status = 201,                            \
+		       .codes = CODE(BAD_REQUEST) | CODE(BAD_STATE)),                                                  \
+		OBJECT("PATCH", "/*", plural, "change" Name, changer, kind, .query = change_query, .changes = true,    \
+		       .body = &changes_body, .handle = api_object_change, .summary = "Change attributes",             \
+		       .answer = &dry_answer, .codes = CODE(NOT_FOUND) | CODE(UNKNOWN_ATTRIBUTE) | CODE(BAD_STATE),    \
+		       .example = "{\"changes\": [{\"op\": \"set\", \"name\": \"" attr "\", \"value\": \"" value       \
+				  "\"}]}"),                                                                            \
+		OBJECT("DELETE", "/*", plural, "delete" Name, MAY_MANAGER, kind, .changes = true,                      \
+		       .handle = api_object_delete, .summary = "Remove one that nothing names",                        \
+		       .codes = CODE(NOT_FOUND) | CODE(BAD_STATE))
 
 const struct route routes[] = {
 	{"GET", "/openapi.json", "getOpenapi", .handle = api_openapi, .tag = "server", .summary = "This description",
@@ -273,10 +108,27 @@ const struct route routes[] = {
 		    "[\"nodes=1:ppn=2,walltime=10:00\"], \"workdir\": \"/home/ann\"}",
 	 .result = "{\"id\": \"12.host\", \"number\": 12, \"guaranteed\": null, \"planned_start\": null, "
 		   "\"warnings\": []}"},
-	{"GET", "/v1/jobs", "listJobs", .query = list_query, .handle = api_list, .tag = "jobs",
-	 .summary = "List jobs, by number or in the scheduler's order", .also = "text/tab-separated-values",
-	 .answer = &list_answer, .answered = "The jobs that match and that the user may see.",
-	 .codes = CODE(UNKNOWN_QUEUE),
+	{"GET", "/v1/jobs", "listJobs",
+	 QUERY({"ids", .is = IS_TEXT, "ids, joined by commas", .example = "1,2[],3[4]"},
+	       {"user", .is = IS_TEXT, "owners, joined by commas"},
+	       {"queue", .is = IS_TEXT, "queues, joined by commas"},
+	       {"state", .is = IS_TEXT, "letters, joined by commas", .example = "Q,R"}, {"name", .is = IS_TEXT},
+	       {"completed", .is = IS_TEXT, "with those that have ended; recent: in the last show_completed seconds",
+		.words = "0|1|recent", .otherwise = "1"},
+	       {"blocked", .is = IS_INT, "1: only waiting jobs that have `blocks`; elements of arrays only one by one",
+		.most = 1, .otherwise = "0"},
+	       {"arrays", .is = IS_TEXT, "an array as one row, or its elements", .words = "collapse|expand",
+		.otherwise = "collapse"},
+	       {"order", .is = IS_TEXT,
+		"schedule: running jobs sorted by planned end, then waiting jobs in the scheduler's order, then blocked jobs; array elements one by one, without pages",
+		.words = "number|schedule", .otherwise = "number"},
+	       {"after", .is = IS_TEXT, "the `next` of the page before"},
+	       {"limit", .is = IS_INT, "jobs of a page", .least = 1, .most = 1000000000},
+	       {"fields", .is = IS_TEXT, "keys of a job, joined by commas; required for tab-separated values",
+		.example = "id,name,state"}),
+	 .handle = api_list, .tag = "jobs", .summary = "List jobs, by number or in the scheduler's order",
+	 .also = "text/tab-separated-values", .answer = &list_answer,
+	 .answered = "The jobs that match and that the user may see.", .codes = CODE(UNKNOWN_QUEUE),
 	 .result = "{\"jobs\": [{\"id\": \"12.host\", \"name\": \"hello\", \"state\": \"R\"}], \"next\": null}"},
 
 	{"POST", "/v1/jobs/withdraw", "withdrawJob", MAY_SITE, .changes = true, .body = &withdraw_body,
@@ -360,8 +212,9 @@ const struct route routes[] = {
 	 .answered = "Its events, oldest first; at most 1,000.", .codes = CODE(UNKNOWN_JOB),
 	 .result = "{\"events\": [{\"seq\": 7, \"time\": 1767225600, \"type\": \"submit\", \"text\": \"submitted by "
 		   "ann\"}]}"},
-	{"GET", "/v1/jobs/*/usage", "getJobUsage", .query = usage_follow_query, .handle = api_job_usage, .tag = "jobs",
-	 .summary = "What the job's last attempt uses, over time",
+	{"GET", "/v1/jobs/*/usage", "getJobUsage",
+	 QUERY({"follow", .is = IS_INT, "1: continue until the job ends", .most = 1, .otherwise = "0"}),
+	 .handle = api_job_usage, .tag = "jobs", .summary = "What the job's last attempt uses, over time",
 	 .about = "Up to 64 samples that cover the whole run, more of them at its beginning; the server has them in "
 		  "memory while the job runs and of the last 500 that have ended.",
 	 .type = "application/x-ndjson",
@@ -373,12 +226,16 @@ const struct route routes[] = {
 	 .codes = CODE(BAD_REQUEST) | CODE(UNKNOWN_JOB),
 	 .result = "{\"text\": \"waits for 2 CPUs of n1, which job 11 holds\", \"why\": \"short\", \"when\": "
 		   "1767225600, \"needed\": 4, \"free\": 2, \"missing\": 2, \"holders\": [\"11.host\"]}"},
-	{"GET", "/v1/jobs/*/output", "getOutput", MAY_OWNER, .query = output_query, .handle = api_output, .tag = "jobs",
-	 .summary = "The job's output as it grows", .about = "For the job's owner and managers.",
-	 .type = "application/octet-stream", .answered = "The bytes.",
+	{"GET", "/v1/jobs/*/output", "getOutput", MAY_OWNER,
+	 QUERY({"stream", .is = IS_TEXT, .words = "out|err", .otherwise = "out"},
+	       {"from", .is = IS_INT, "first byte", .most = SEQ_MOST, .otherwise = "0"},
+	       {"follow", .is = IS_INT, "1: continue until the job ends", .most = 1, .otherwise = "0"}),
+	 .handle = api_output, .tag = "jobs", .summary = "The job's output as it grows",
+	 .about = "For the job's owner and managers.", .type = "application/octet-stream", .answered = "The bytes.",
 	 .codes = CODE(UNKNOWN_JOB) | CODE(NOT_FOUND) | CODE(BAD_STATE)},
-	{"GET", "/v1/jobs/*/terminal", "getTerminal", MAY_OWNER, .query = terminal_query, .handle = api_terminal,
-	 .tag = "jobs", .summary = "The terminal of an interactive job",
+	{"GET", "/v1/jobs/*/terminal", "getTerminal", MAY_OWNER,
+	 QUERY({"key", .is = IS_TEXT, "the client's own, not to be guessed; up to 39 characters"}),
+	 .handle = api_terminal, .tag = "jobs", .summary = "The terminal of an interactive job",
 	 .about = "For the job's owner, with `Connection: Upgrade` and `Upgrade: shunt-terminal`. The connection "
 		  "leaves HTTP and speaks the frames of src/run/pty.h. One client at a time; one that comes again "
 		  "after its connection broke has the same key.",
@@ -394,9 +251,11 @@ const struct route routes[] = {
 
 	{"GET", "/v1/server", "getServer", .handle = api_server, .tag = "server",
 	 .summary = "The server and its attributes", .answer = &server_answer, .answered = "The server."},
-	{"GET", "/v1/server/log", "getServerLog", MAY_MANAGER, .query = server_log_query, .handle = api_server_log,
-	 .tag = "server", .summary = "The last lines of the server's log", .answer = &server_log_answer,
-	 .answered = "The lines, at most 1000.",
+	{"GET", "/v1/server/log", "getServerLog", MAY_MANAGER,
+	 QUERY({"level", .is = IS_TEXT, "only lines that are at least this severe", .words = SEVERITY_WORDS("|"),
+		.otherwise = "debug"}),
+	 .handle = api_server_log, .tag = "server", .summary = "The last lines of the server's log",
+	 .answer = &server_log_answer, .answered = "The lines, at most 1000.",
 	 .result =
 		 "{\"lines\": [{\"time\": 1767225600, \"level\": \"warning\", \"text\": \"node n3 is down: no message "
 		 "for 62 s\"}]}"},
@@ -410,13 +269,21 @@ const struct route routes[] = {
 	 .summary = "The cluster and its queue in one answer of bounded size",
 	 .about = "What the page shows first. Members of jobs that have no value are left out.",
 	 .answer = &overview_answer, .answered = "The overview."},
-	{"GET", "/v1/backfill", "getBackfill", .query = backfill_query, .handle = api_backfill, .tag = "server",
-	 .summary = "The largest jobs that would start at once", .answer = &backfill_answer,
-	 .answered = "The windows, wider and shorter ones first.", .codes = CODE(UNKNOWN_QUEUE),
+	{"GET", "/v1/backfill", "getBackfill",
+	 QUERY({"queue", .is = IS_TEXT, "for jobs of this queue"},
+	       {"feature", .is = IS_TEXT, "only nodes that have it"},
+	       {"duration", .is = IS_INT, "only what is free for at least that many seconds", .most = TIME_MOST}),
+	 .handle = api_backfill, .tag = "server", .summary = "The largest jobs that would start at once",
+	 .answer = &backfill_answer, .answered = "The windows, wider and shorter ones first.",
+	 .codes = CODE(UNKNOWN_QUEUE),
 	 .result = "{\"now\": 1767225600, \"windows\": [{\"cpus\": 8, \"nodes\": 2, \"duration\": 3600}, {\"cpus\": 4, "
 		   "\"nodes\": 1, \"duration\": null}]}"},
-	{"GET", "/v1/priority", "getPriority", .query = priority_query, .handle = api_priority, .tag = "server",
-	 .summary = "The priorities of waiting jobs, factor by factor", .also = "text/tab-separated-values",
+	{"GET", "/v1/priority", "getPriority",
+	 QUERY({"limit", .is = IS_INT, "jobs that are shown", .least = 1, .most = 10000, .otherwise = "100"},
+	       {"try", .is = IS_TEXT, "weights, bounds (`low.`, `high.`) and the order that would be instead",
+		.example = "cpus=10,order=sum"}),
+	 .handle = api_priority, .tag = "server", .summary = "The priorities of waiting jobs, factor by factor",
+	 .also = "text/tab-separated-values",
 	 .about =
 		 "As tab-separated values, for long lists: the job, its priority, and the part of each factor that has a weight.",
 	 .answer = &priority_answer,
@@ -434,7 +301,14 @@ const struct route routes[] = {
 	 .answered = "What the file would have said. Nothing is changed, and no mail is sent.",
 	 .example =
 		 "{\"name\": \"test.lua\", \"source\": \"function on_submit(job) job.account = 'x' end\", \"event\": \"submit\", \"job\": {}}"},
-	{"GET", "/v1/audit", "getAudit", MAY_MANAGER, .query = audit_query, .handle = api_audit, .tag = "server",
+	{"GET", "/v1/audit", "getAudit", MAY_MANAGER,
+	 QUERY({"since", .is = IS_INT, "only changes since then", .most = TIME_MOST},
+	       {"after", .is = IS_INT, "only records after this one: `next` of the page before", .most = SEQ_MOST},
+	       {"user", .is = IS_TEXT, "only changes by this user"},
+	       {"kind", .is = IS_TEXT, "only changes of this kind of thing",
+		.words = "server|queue|node|job|token|partition|class|user|group|account|qos|reservation"},
+	       {"name", .is = IS_TEXT, "only of what has this name"}),
+	 .handle = api_audit, .tag = "server",
 	 .summary = "Who changed which settings, and other people's jobs, with the commands that undo it",
 	 .answer = &audit_answer, .answered = "The records, oldest first, at most 500.",
 	 .result =
@@ -519,7 +393,9 @@ const struct route routes[] = {
 	 .handle = api_node_change, .tag = "nodes",
 	 .summary = "Take a node out of service, or back; set its note, class, features and sizes",
 	 .codes = CODE(UNKNOWN_NODE), .example = "{\"offline\": true, \"note\": \"new memory on Friday\"}"},
-	{"DELETE", "/v1/nodes/*", "removeNode", MAY_MANAGER, .changes = true, .query = node_delete_query,
+	{"DELETE", "/v1/nodes/*", "removeNode", MAY_MANAGER, .changes = true,
+	 QUERY({"force", .is = IS_INT, "1: also if jobs run there, or if that breaks guaranteed deadlines", .most = 1,
+		.otherwise = "0"}),
 	 .handle = api_node_remove, .tag = "nodes", .summary = "Remove a node that joined, and revoke its certificate",
 	 .codes = CODE(UNKNOWN_NODE) | CODE(BAD_STATE)},
 	{"GET", "/v1/nodes/*/events", "getNodeEvents", .query = past_events_query, .handle = api_node_events,
@@ -586,8 +462,10 @@ const struct route routes[] = {
 	{"GET", "/v1/files/content", "readFile", .query = files_query, .handle = api_files_read, .tag = "files",
 	 .summary = "A file of the server's machine, read as the caller", .type = "application/octet-stream",
 	 .answered = "Its bytes.", .codes = CODE(FORBIDDEN) | CODE(NOT_FOUND)},
-	{"POST", "/v1/uploads", "upload", .query = upload_query, .large = true, .handle = api_upload, .tag = "files",
-	 .summary = "Put a tar file into the caller's home",
+	{"POST", "/v1/uploads", "upload",
+	 QUERY({"name", .is = REQUIRED | IS_TEXT, "of the directory in the caller's home that the archive is meant for",
+		.most = 64}),
+	 .large = true, .handle = api_upload, .tag = "files", .summary = "Put a tar file into the caller's home",
 	 .about =
 		 "The body is the archive, plain or compressed by gzip, of at most 64 MiB that unpack to at most 1 GiB. It is refused if something in it would "
 		 "not stay in its directory. A job unpacks it.",
@@ -646,7 +524,10 @@ const struct route routes[] = {
 	{"POST", "/v1/courier/*/output", NULL, MAY_MANAGER, .changes = true, .body = &courier_piece_body,
 	 .handle = api_courier_output, .tag = "sites"},
 
-	{"GET", "/v1/quota", "getQuota", .query = quota_query, .handle = api_quota, .tag = "quota",
+	{"GET", "/v1/quota", "getQuota",
+	 QUERY({"user", .is = IS_TEXT, "another's, for operators"},
+	       {"all", .is = IS_INT, "1: those of all users, for operators", .most = 1, .otherwise = "0"}),
+	 .handle = api_quota, .tag = "quota",
 	 .summary = "Computation time that users may use in a month, and what is left", .answer = &quota_answer,
 	 .answered = "One's own; or another's, or all users'.", .codes = CODE(FORBIDDEN)},
 	{"POST", "/v1/quota", "setQuota", MAY_MANAGER, .changes = true, .body = &quota_body, .handle = api_quota_set,
@@ -659,18 +540,23 @@ const struct route routes[] = {
 		    "\"interactive\": 36000}, \"end\": 202704}]}"},
 	{"DELETE", "/v1/quota/*", "dropQuota", MAY_MANAGER, .changes = true, .handle = api_quota_drop, .tag = "quota",
 	 .summary = "Remove a user's entry", .codes = CODE(NOT_FOUND)},
-	{"GET", "/v1/quota/moves", "getQuotaMoves", .query = moves_query, .handle = api_quota_moves, .tag = "quota",
+	{"GET", "/v1/quota/moves", "getQuotaMoves",
+	 QUERY({"user", .is = IS_TEXT, "another's, for operators"},
+	       {"month", .is = IS_INT, "as 202704; if not given, this one", .least = 197001, .most = 999912}),
+	 .handle = api_quota_moves, .tag = "quota",
 	 .summary = "Everything that changed a user's quota in a month, in order", .answer = &moves_answer,
 	 .answered = "The book. Its lines add up to what is left.", .codes = CODE(FORBIDDEN)},
 
-	{"GET", "/v1/credits", "getCredits", .query = credits_query, .handle = api_credits, .tag = "credits",
-	 .summary = "Credits of accounts", .answer = &credits_answer,
+	{"GET", "/v1/credits", "getCredits", QUERY({"account", .is = IS_TEXT, "only this account"}),
+	 .handle = api_credits, .tag = "credits", .summary = "Credits of accounts", .answer = &credits_answer,
 	 .answered = "The accounts with credits that the caller may charge; for operators, all of them."},
 	{"POST", "/v1/credits", "changeCredits", MAY_MANAGER, .changes = true, .body = &credits_body,
 	 .handle = api_credits_change, .tag = "credits", .summary = "Deposit, withdraw or transfer credits",
 	 .codes = CODE(NOT_FOUND) | CODE(BAD_STATE),
 	 .example = "{\"op\": \"deposit\", \"account\": \"physics\", \"amount\": 36000000, \"expires\": 1830000000}"},
-	{"GET", "/v1/credits/statement", "getCreditStatement", .query = statement_query,
+	{"GET", "/v1/credits/statement", "getCreditStatement",
+	 QUERY({"account", .is = REQUIRED | IS_TEXT},
+	       {"month", .is = IS_INT, "as 202704; if not given, this one", .least = 197001, .most = 999912}),
 	 .handle = api_credits_statement, .tag = "credits",
 	 .summary = "Everything that changed an account's credits in a month, in order", .answer = &statement_answer,
 	 .answered = "The statement. The lines of all months add up to the balance.", .codes = CODE(NOT_FOUND)},
@@ -678,7 +564,10 @@ const struct route routes[] = {
 	{"GET", "/v1/plan", "getPlan", .handle = api_plan, .tag = "watching",
 	 .summary = "Who holds what on which node when", .answer = &plan_answer,
 	 .answered = "What runs and what is reserved."},
-	{"GET", "/v1/events", "watchEvents", .query = events_query, .handle = api_events, .tag = "watching",
+	{"GET", "/v1/events", "watchEvents",
+	 QUERY({"after", .is = IS_INT, "sequence number of the last event known", .most = SEQ_MOST,
+		.header = "Last-Event-ID"}),
+	 .handle = api_events, .tag = "watching",
 	 .summary = "Every change of a job that the user may see, of nodes and of queues, as it happens",
 	 .about = "Server-Sent Events. What is later than `Last-Event-ID` (or `after`) and still in the store is "
 		  "sent first. A comment line every 15 s keeps the connection alive.",
@@ -686,14 +575,23 @@ const struct route routes[] = {
 	 .answered = "The stream; `data` is a JSON object with `seq`, `time`, `job`, `type`, `text`, `state`, and "
 		     "`exit_status` of a job that has ended. With `event: node` or `event: queue` it is a "
 		     "LifeEvent."},
-	{"GET", "/v1/log", "getLog", .query = log_query, .handle = api_log, .tag = "watching",
-	 .summary = "Lines of the accounting and event log", .about = "Of one's own jobs; for operators, of all.",
-	 .type = "text/plain", .answered = "The lines."},
+	{"GET", "/v1/log", "getLog",
+	 QUERY({"job", .is = IS_TEXT, "lines of this job"},
+	       {"days", .is = IS_INT, "how far back", .most = 3650, .otherwise = "1"}),
+	 .handle = api_log, .tag = "watching", .summary = "Lines of the accounting and event log",
+	 .about = "Of one's own jobs; for operators, of all.", .type = "text/plain", .answered = "The lines."},
 	{"GET", "/v1/metrics", "getMetrics", .handle = api_metrics, .tag = "watching",
 	 .summary = "Counters and gauges for Prometheus", .type = "text/plain", .answered = "Prometheus text."},
 
-	{"GET", "/v1/history", "listHistory", .query = history_query, .handle = api_history, .tag = "history",
-	 .summary = "Jobs that have ended, newest first",
+	{"GET", "/v1/history", "listHistory",
+	 QUERY({"id", .is = IS_TEXT, "a job, an element of an array, or an array with all its elements",
+		.example = "12[]"},
+	       PAST_QUERY,
+	       {"form", .is = IS_TEXT, "job: each as `GET /v1/jobs/ID` shows a job that the server has forgotten",
+		.words = "row|job", .otherwise = "row"},
+	       {"limit", .is = IS_INT, "rows of a page", .least = 1, .most = 10000, .otherwise = "1000"},
+	       {"after", .is = IS_TEXT, "the `next` of the page before"}),
+	 .handle = api_history, .tag = "history", .summary = "Jobs that have ended, newest first",
 	 .about = "They are kept long after the queue has forgotten them. Users who may not see other users' jobs "
 		  "see their own.",
 	 .answer = &past_answer, .answered = "The jobs.", .codes = CODE(FORBIDDEN)},
@@ -706,12 +604,19 @@ const struct route routes[] = {
 	 .example = "{\"jobs\": [{\"id\": \"slurm:12.old\", \"owner\": \"ann\", \"state\": \"completed\", "
 		    "\"submitted\": 1769767200, \"started\": 1769767201, \"ended\": 1769770801, \"cpus\": 2, "
 		    "\"ran_ms\": 3600000}]}"},
-	{"GET", "/v1/history/sums", "sumHistory", .query = sums_query, .handle = api_history_sums, .tag = "history",
+	{"GET", "/v1/history/sums", "sumHistory",
+	 QUERY({"by", .is = IS_TEXT, "the column", .words = "all|user|group|account|queue|state|qos",
+		.otherwise = "all"},
+	       PAST_QUERY),
+	 .handle = api_history_sums, .tag = "history",
 	 .summary = "What jobs that have ended had and used, summed up by a column", .answer = &sums_answer,
 	 .answered = "The sums.", .codes = CODE(FORBIDDEN)},
-	{"GET", "/v1/usage", "getUsage", .query = usage_query, .handle = api_usage, .tag = "history",
-	 .summary = "The ledger, what was had and used on each day", .answer = &usage_answer,
-	 .answered = "A row for each day, user, group, account and queue.", .codes = CODE(FORBIDDEN)},
+	{"GET", "/v1/usage", "getUsage",
+	 QUERY({"first", .is = IS_INT, "a day, as 20261101", .least = 19700101, .most = 99991231},
+	       {"last", .is = IS_INT, "a day", .least = 19700101, .most = 99991231}, {"user", .is = IS_TEXT}),
+	 .handle = api_usage, .tag = "history", .summary = "The ledger, what was had and used on each day",
+	 .answer = &usage_answer, .answered = "A row for each day, user, group, account and queue.",
+	 .codes = CODE(FORBIDDEN)},
 };
 const size_t nroutes = sizeof routes / sizeof *routes;
 
