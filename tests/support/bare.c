@@ -242,7 +242,7 @@ int http_connections_idle(const struct http *h)
 {
 	return 0;
 }
-int http_start(uv_loop_t *loop, int fd, const struct http_limits *limits, http_handler handler, void *context,
+int http_start(uv_loop_t *loop, int fd, const struct http_limits *limits, http_handler handle, void *context,
 	       struct http **ret, struct err *err)
 {
 	return 0;
