@@ -67,7 +67,7 @@
 #define ROOT_RESERVE 32
 #define BACKLOG 8 /* number of orders that keeps the engine busy */
 
-/* dependents visited, at most, in the turn in which another job starts or ends */
+/* maximum number of dependents visited in the turn in which another job starts or ends */
 #define DEPEND_STEPS 400
 /* how long a change that no client waits for may be delayed, to be committed with others */
 #define COMPANY_US 10000

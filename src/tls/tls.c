@@ -158,8 +158,8 @@ static const char *alpn_known(const char *alpn)
 	return alpn ? TLS_HTTP : NULL;
 }
 
-/* Selects the protocol of a server: the one it was started with, if the client offers it, or any
- * of ours. */
+/* Selects the first protocol that the client offers and the server accepts: the one that the
+ * connection was made for, or any of ours if it was made for none. */
 static int alpn_select(SSL *ssl, const unsigned char **out, unsigned char *outlen, const unsigned char *in,
 		       unsigned inlen, void *context)
 {

@@ -1,5 +1,5 @@
 /*
- * ended.h - accounting and mail.
+ * ended.h - accounting records of events, and mail about jobs.
  */
 #ifndef SERVER_ENDED_H
 #define SERVER_ENDED_H
