@@ -91,7 +91,7 @@ struct jobs {
 	struct keys *keys;     /* keys.c */
 	/* id -> struct script_file * of the file this server wrote (prepare.c) */
 	struct map script_files;
-	struct body_last last_body; /* body of the last attempt that was ordered */
+	struct body_last last_body; /* body of the last attempt that was ordered or failed */
 	/* hash of text and owner -> id; id | SCRIPT_BIT -> number of jobs that use it */
 	struct map scripts;
 	/* the last scripts that were submitted, by their hashes (scripts.c) */

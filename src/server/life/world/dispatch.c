@@ -729,12 +729,12 @@ static bool retry(struct server *s, uint32_t id, const struct result *r)
 	bool memory = r->cause == CAUSE_MEMORY;
 	int64_t code = r->how == RESULT_SIGNALED ? 128 + r->status : r->status;
 	struct retries retries = {0};
-	json_t *body = NULL;
+	const json_t *body;
 	char text[200];
 	struct err err;
 
 	if (code == 0 || e->intent != INTENT_NONE || e->spec->interactive || (r->cause != CAUSE_ITSELF && !memory) ||
-	    body_read(s, id, &body, NULL) < 0)
+	    body_share(s, id, &s->jobs->last_body, &body, NULL) < 0)
 		return false;
 	const char *wanted = json_string_value(json_object_get(body, "retries"));
 	bool due =
@@ -753,7 +753,6 @@ static bool retry(struct server *s, uint32_t id, const struct result *r)
 		waiting_finish(s, id, r, text);
 	}
 	retries_fini(&retries);
-	json_decref(body);
 	return due;
 }
 
