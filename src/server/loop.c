@@ -290,8 +290,8 @@ static void turn(struct server *s)
 	turn_spent(s, TURN_TELL);
 	if (s->turn->emptying || s->turn->terminating)
 		journal_shutdown(s, false);
-	if (s->turn->emptying && s->jobs->attempts.n == 0)
-		s->turn->terminating = true;
+	if (s->turn->emptying && !s->turn->terminating)
+		s->turn->terminating = nodes_emptied(s);
 	if (s->turn->terminating && !store_pending(s->store) && !journal_shutdown(s, true) && !books_settle(s))
 		loop_end(s);
 	sleep_set(s);

@@ -39,6 +39,7 @@
 #include "plan/plan.h"
 #include "rules/attr.h"
 #include "run/lease.h"
+#include "server/base/agenda.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/stats.h"
@@ -599,6 +600,47 @@ void nodes_farewell(struct server *s)
 			s->hosts->nodes.v[i].agent->bye = true;
 			world_node_store(s, i);
 		}
+}
+
+/* Returns true if no order reaches the node, and none may for long: it is silent, or not connected
+ * and removed, as by the cluster that lent it. */
+static bool node_deaf(const struct node_info *n)
+{
+	return node_unheard(&n->life) || (node_joined(&n->life) && node_leaving(&n->life) && !agent_connected(n));
+}
+
+struct deaf {
+	const struct server *s;
+	size_t attempts; /* number of them with a part on such a node */
+};
+
+static void deaf_count(void *context, struct attempt *t)
+{
+	struct deaf *d = context;
+	bool any = false;
+
+	for (uint32_t i = 0; i < t->nfrags; i++)
+		any |= node_deaf(&d->s->hosts->nodes.v[t->node[i]]);
+	d->attempts += any;
+}
+
+bool nodes_emptied(struct server *s)
+{
+	struct deaf d = {.s = s};
+	bool any = false;
+
+	for (uint32_t i = 0; i < s->hosts->nodes.n && s->jobs->attempts.n; i++)
+		any |= node_deaf(&s->hosts->nodes.v[i]);
+	if (any && s->agenda->kills.n == 0)
+		attempts_each(s, deaf_count, &d);
+	if (d.attempts < s->jobs->attempts.n)
+		return false;
+	if (d.attempts)
+		server_log(s, SEVERITY_WARNING,
+			   "stopping although %zu job%s processes on nodes that do not answer: "
+			   "they end when the server runs again, or with their leases",
+			   d.attempts, d.attempts == 1 ? " has" : "s have");
+	return true;
 }
 
 bool node_plain(const struct server *s, uint32_t node)

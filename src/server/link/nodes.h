@@ -29,6 +29,9 @@ void nodes_turn(struct server *s); /* handles nodes that have been silent for to
 int64_t nodes_next(const struct server *s);
 /* Stores that leases are suspended, before agents are informed that the server stops. */
 void nodes_farewell(struct server *s);
+/* Returns true if no attempt is left but those on nodes that do not answer. A pending SIGKILL is
+ * waited for. */
+bool nodes_emptied(struct server *s);
 /* Checks facts about a node. -EINVAL: they are impossible. */
 int facts_check(const json_t *facts, struct err *err);
 /* Takes over checked facts. */
