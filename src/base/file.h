@@ -18,7 +18,8 @@ enum {
 	REPLACE_SHARED = 1 << 1, /* several processes may replace the file at the same time */
 };
 
-/* Replaces a file. Returns 0, or -errno and the former file stays. */
+/* Replaces a file. Returns 0; or -errno, and the former file stays unless only the directory could
+ * not be synced. */
 int file_replace(const char *path, mode_t mode, const void *data, size_t n, unsigned flags);
 
 /* Opens an empty file beside `path`, which replacement_close() lets take its place. Returns its

@@ -1,0 +1,229 @@
+/*
+ * test_failing.c - every system call of functions that keep something on disk fails in turn:
+ * nothing that was there is lost, no descriptor is leaked, and the next try succeeds.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "bag/journal.h"
+#include "base/file.h"
+#include "base/strbuf.h"
+#include "run/live.h"
+#include "support/failing.h"
+
+static char dir[64], path[96];
+
+static int setup(void **state)
+{
+	strcpy(dir, "/tmp/test-failing.XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof path, "%s/file", dir);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	char command[100];
+
+	snprintf(command, sizeof command, "rm -rf %s", dir);
+	return system(command);
+}
+
+static int entries(const char *where)
+{
+	DIR *d = opendir(where);
+	int n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+static int descriptors(void)
+{
+	return entries("/proc/self/fd");
+}
+
+static void content_is(const char *text)
+{
+	struct strbuf out = {0};
+
+	assert_int_equal(file_read(path, 0, 1 << 20, &out), 0);
+	assert_string_equal(strbuf_text(&out), text);
+	strbuf_fini(&out);
+}
+
+/* ---- files that are replaced ---- */
+
+static void replaced(void **state)
+{
+	const char *failed;
+
+	failing_begin(0, 0, false);
+	assert_int_equal(file_replace(path, 0600, "new\n", 4, REPLACE_SYNC), 0);
+	failing_end();
+	/* the text is on disk before its name, and the name before the function returns */
+	assert_string_equal(failing_calls(), "open64 write fsync rename open64 fsync ");
+	for (int halved = 0; halved < 2; halved++)
+		for (int at = 1;; at++) {
+			int before = descriptors(), rc;
+			assert_int_equal(file_replace(path, 0600, "old\n", 4, 0), 0);
+			failing_begin(at, ENOSPC, halved);
+			rc = file_replace(path, 0600, "new\n", 4, REPLACE_SYNC);
+			failed = failing_end();
+			assert_int_equal(descriptors(), before);
+			if (!failed)
+				break;
+			bool helped = halved && strcmp(failed, "write") == 0; /* the rest is written */
+			assert_int_equal(rc, helped ? 0 : -ENOSPC);
+			content_is(helped || at > 4 ? "new\n" : "old\n");
+			assert_int_equal(entries(dir), 3);
+		}
+}
+
+/* ---- live files ---- */
+
+static const struct identity nobody;
+
+/* Creates a live file with two lines. Returns its descriptor or -errno. */
+static int begun(int live, const char *tag)
+{
+	struct err err = {.text = ""};
+	off_t at = 0;
+	int fd = live_create(live, tag, &nobody, &err), rc;
+
+	if (fd < 0) {
+		assert_non_null(strstr(err.text, tag));
+		return fd;
+	}
+	for (int i = 0; i < 2; i++) {
+		off_t before = at;
+		rc = live_add(fd, &at, "a line\n", 7);
+		if (rc < 0) { /* it is written again, where it should have been */
+			assert_int_equal(rc, -ENOSPC);
+			assert_int_equal(at, before);
+			assert_true(lseek(fd, 0, SEEK_END) <= before + 1); /* no part of it is left */
+			assert_int_equal(live_add(fd, &at, "a line\n", 7), 0);
+		}
+	}
+	return fd;
+}
+
+static void begun_anyway(void **state)
+{
+	int live = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	const char *failed = "";
+
+	for (int halved = 0; halved < 2; halved++, failed = "")
+		for (int at = 1; failed; at++) {
+			int before = descriptors(), fd;
+			failing_begin(at, ENOSPC, halved);
+			fd = begun(live, "file");
+			failed = failing_end();
+			if (fd < 0) { /* nothing says that it was started */
+				assert_int_equal(fd, -ENOSPC);
+				assert_int_equal(descriptors(), before);
+				fd = begun(live, "file");
+			}
+			assert_true(fd >= 0);
+			content_is("a line\na line\n");
+			close(fd);
+			assert_int_equal(descriptors(), before);
+			unlink(path);
+		}
+	close(live);
+}
+
+/* ---- journals of bags ---- */
+
+static const struct record first = {.kind = RECORD_BAG, .task = 9, .hash = 77};
+
+static void sum(void *arg, const struct record *r)
+{
+	if (r->kind != RECORD_BAG)
+		*(uint64_t *)arg += r->task;
+}
+
+static bool all(void *arg, const struct record *r)
+{
+	return true;
+}
+
+static uint64_t journal_sum(void)
+{
+	uint64_t n = 0;
+	struct journal *j;
+	struct err err;
+
+	assert_int_equal(journal_open(path, &first, sum, &n, &j, &err), 0);
+	journal_close(j);
+	return n;
+}
+
+/* Adds a task to the journal, and compacts it; returns 0 or the first error. */
+static int journal_work(uint64_t task, bool *ret_durable)
+{
+	struct err err = {.text = ""};
+	struct journal *j;
+	uint64_t n = 0;
+	int rc = journal_open(path, &first, sum, &n, &j, &err);
+
+	*ret_durable = false;
+	if (rc == 0) {
+		journal_add(j, &(struct record){.kind = RECORD_DONE, .task = task, .attempt = 1});
+		rc = journal_sync(j, &err);
+		*ret_durable = rc == 0;
+		if (rc == 0)
+			rc = journal_compact(j, all, NULL, &err);
+		journal_close(j);
+	}
+	assert_true(rc == 0 || strstr(err.text, path));
+	return rc;
+}
+
+static void journals(void **state)
+{
+	uint64_t kept = journal_sum(), task = 1;
+	const char *failed = "";
+
+	for (int halved = 0; halved < 2; halved++, failed = "")
+		for (int at = 1; failed; at++, task *= 2) {
+			int before = descriptors();
+			bool durable;
+			failing_begin(at, ENOSPC, halved);
+			int rc = journal_work(task, &durable);
+			failed = failing_end();
+			assert_int_equal(descriptors(), before);
+			if (!failed) {
+				assert_int_equal(rc, 0);
+				assert_non_null(strstr(failing_calls(), "fdatasync rename "));
+			}
+			kept += durable ? task : 0;
+			uint64_t found = journal_sum();
+			if (!durable && found == kept + task)
+				kept = found; /* written, but not synced */
+			assert_int_equal(found, kept);
+		}
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {TEST(replaced), TEST(begun_anyway), TEST(journals)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
