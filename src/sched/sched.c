@@ -135,6 +135,8 @@ void sched_on_weigh(struct sched *s, sched_weigh weigh, sched_prepare prepare, b
 	s->ears.weigh_context = context;
 	s->order = ORDER_PRIORITY;
 	s->due.dates = false;
+	shadow_destroy(s->due.shadow); /* nothing would let its time pass */
+	s->due.shadow = NULL;
 	if (s->backfill != ORDER_NONE && s->backfill != ORDER_LARGEST)
 		s->backfill = ORDER_PRIORITY;
 }
