@@ -269,13 +269,20 @@ static void window_take(struct window *w, int64_t cpus, int64_t end)
 /* Backfills before a young head. A job that is likely to end in time may start although its
  * walltime says that it might not. The head's reservation is then given up for this pass, and
  * only the window remembers it. */
-static void due_fill_shortened(struct sched *s, double shorten)
+static void due_fill_shortened(struct sched *s, double shorten, struct spot i)
 {
-	bool given_up = false;
+	bool given_up = false, started = false;
 	const struct queued *next;
 
-	for (struct spot i = {0}; s->window.cpus[0] > 0 && (next = ranks_at(&s->line.by_fill, &i));) {
+	while (s->window.cpus[0] > 0 && (next = ranks_at(&s->line.by_fill, &i))) {
 		struct queued e = *next;
+		/* once the reservation is given up, the contents of the window would be lost */
+		if (!given_up && (started ? cycle_tired(s) : pass_fill_tired(s))) {
+			pass_fill_leave(s, next, next->key);
+			break;
+		}
+		s->p->work++;
+		started = false;
 		const struct queued *ahead = ranks_ahead(&s->line.by_fill, &i, AHEAD);
 		if (ahead) /* jobs are far apart in memory: cache misses took half of the pass */
 			__builtin_prefetch(&cluster_job(s->c, ahead->job)->request);
@@ -301,10 +308,9 @@ static void due_fill_shortened(struct sched *s, double shorten)
 			i.at++;
 			continue;
 		}
+		started = true;
 		i = ranks_find(&s->line.by_fill, e.key, e.job);
-		if (!given_up && cycle_tired(s)) /* otherwise the contents of the window would be lost */
-			break;
-		else if (given_up)
+		if (given_up)
 			window_take(&s->window, e.cpus, end);
 		else
 			window_build(s);
@@ -317,20 +323,30 @@ static void due_fill(struct sched *s)
 {
 	double shorten = SHORTEN * due_youth(s);
 
-	if (shorten > 0 && s->reserved.n == 1) {
+	if (shorten <= 0 || s->reserved.n != 1) {
+		if (s->fill.on)
+			pass_fill_resume(s);
+		else
+			pass_fill(s, &s->line.by_fill);
+	} else if (s->fill.on) {
+		s->fill.on = false;
+		if (!s->fill.over)
+			due_fill_shortened(s, shorten, ranks_find(&s->line.by_fill, s->fill.key, s->fill.job));
+	} else {
 		struct cursor i;
 		cursor_open(&i, s, &s->line.by_fill);
 		if (pass_fill_cover(s, &i))
-			due_fill_shortened(s, shorten);
+			due_fill_shortened(s, shorten, (struct spot){0});
 		cursor_close(&i);
-	} else
-		pass_fill(s, &s->line.by_fill);
+	}
 	s->effort.filling = s->effort.unfinished;
 }
 
 static void due_full(struct sched *s)
 {
 	s->stats.full_passes++;
+	s->fill.again = s->fill.on ? s->fill.again + 1 : 0;
+	s->fill.on = false;
 	do {
 		if (s->reserved.n)
 			places_drop(s);
@@ -393,11 +409,17 @@ void due_pass(struct sched *s)
 		full = queue_before(s, s->line.fresh.v[i], s->head);
 	if (full) {
 		due_full(s);
-	} else if (filling) {
-		window_build(s);
-		due_fill(s);
 	} else {
-		due_fresh(s);
+		bool resumes = s->fill.on;
+		if (filling) {
+			window_build(s);
+			due_fill(s);
+			queue_settle_fresh(s); /* it may have started some of them */
+		}
+		if (s->fill.on)
+			return;
+		if (!filling || resumes)
+			due_fresh(s);
 	}
 	vec_clear(&s->line.fresh);
 }

@@ -20,6 +20,7 @@
 
 #define GREEDY_JOBS 512	   /* maximum jobs to choose from */
 #define COVER_MORE 8	   /* maximum jobs tried together with, and behind, those that start anyway */
+#define AGAIN_MOST 16	   /* interrupted scans that are started again before one must complete */
 #define SCANNED_A_NODE 16  /* queue entries that cost about as much to scan as a node to examine */
 #define GREEDY_CPUS 131072 /* maximum free CPUs to choose for; the rest is filled in order */
 
@@ -171,6 +172,7 @@ bool pass_try_now(struct sched *s, uint32_t id, int64_t length)
 	const struct job *job = cluster_job(s->c, id);
 	bool nodes = s->p->nnodes > 1;
 
+	s->p->work++;
 	if (!sched_may(s, id) || (nodes && failure_known(s, &s->failures, job, length)))
 		return false;
 	if (!pass_place_now(s, id, length) && !migrate_for(s, id, length)) {
@@ -346,26 +348,20 @@ static void cover_heads(struct sched *s)
 	vec_free(&lead);
 }
 
-/* Records the position of a scan that ends early: the next cycle continues there, unless it
- * starts again. */
-static void fill_leave(struct sched *s, struct cursor *at)
+void pass_fill_leave(struct sched *s, const struct queued *e, double key)
 {
-	const struct queued *e = cursor_at(at);
-
-	s->fill.on = !s->due.dates;
+	s->fill.on = true;
 	s->fill.head = s->head;
 	s->fill.over = !e;
 	if (e) {
-		s->fill.key = cursor_key(at, e);
+		s->fill.key = key;
 		s->fill.job = e->job;
 	}
 }
 
-/* Returns true if a scan that has started no job may end early: not where the next one would
- * have to start again and would get no further. */
-static bool fill_tired(struct sched *s)
+bool pass_fill_tired(struct sched *s)
 {
-	return !s->fill.whole && !s->due.dates && cycle_tired(s);
+	return s->fill.again < AGAIN_MOST && cycle_tired(s);
 }
 
 /* Starts every job that fits, one by one, from a position in the queue on. */
@@ -392,16 +388,18 @@ static void fill_scan(struct sched *s, struct cursor *at)
 			gap = window_reach(s);
 		} else {
 			cursor_step(at);
-			tired = fill_tired(s);
+			tired = pass_fill_tired(s);
 		}
 		if (scanned >= SCANNED_A_NODE) {
 			s->p->work += scanned / SCANNED_A_NODE;
 			scanned = 0;
-			tired = tired || fill_tired(s);
+			tired = tired || pass_fill_tired(s);
 		}
 	}
-	if (tired)
-		fill_leave(s, at);
+	if (tired) {
+		next = cursor_at(at);
+		pass_fill_leave(s, next, next ? cursor_key(at, next) : 0);
+	}
 }
 
 /* Starts jobs that fit, from a position in the queue on. */
@@ -430,9 +428,7 @@ static const struct ranks *fill_queue(const struct sched *s)
 	return queue_has_fill(s) ? &s->line.by_fill : &s->line.by_key;
 }
 
-/* Continues the scan of the last cycle. Nothing was freed since, so the jobs before that
- * position need not be tried. */
-static void fill_resume(struct sched *s)
+void pass_fill_resume(struct sched *s)
 {
 	struct cursor i;
 
@@ -473,7 +469,7 @@ static void pass_full(struct sched *s)
 	struct cursor i;
 
 	s->stats.full_passes++;
-	s->fill.whole = s->fill.on;
+	s->fill.again = s->fill.on ? s->fill.again + 1 : 0;
 	s->fill.on = false;
 	if (pass_head_stays(s)) {
 		vec_clear(&s->failures);
@@ -613,7 +609,7 @@ void pass_run(struct sched *s)
 		return;
 	}
 	if (s->fill.on) {
-		fill_resume(s);
+		pass_fill_resume(s);
 		queue_settle_fresh(s); /* it may have started some of them */
 	}
 	if (s->fill.on)

@@ -200,7 +200,7 @@ struct fill {
 	uint32_t job;
 	uint32_t head; /* job with the first reservation; JOB_NONE: the scan starts again */
 	bool over;     /* the scan has reached the end of the queue */
-	bool whole;    /* an interrupted scan was given up for this one, which must therefore complete */
+	int again;     /* number of interrupted scans in a row that were given up and started again */
 };
 
 /* Callbacks. */
@@ -382,6 +382,15 @@ void pass_run(struct sched *s);
 void pass_yield(struct sched *s); /* starts jobs that only soft limits hold back, in what is left */
 /* starts every job that fits; reserved ones are passed over */
 void pass_fill(struct sched *s, const struct ranks *queue);
+/* Records the position of a scan that ends early, at the entry `e` with this key in the scan's
+ * order (NULL: at the end): the next cycle continues there, unless it starts again. */
+void pass_fill_leave(struct sched *s, const struct queued *e, double key);
+/* Returns true if a scan that has started no job may end early: not if it was started again too
+ * often, since the jobs at the end must have their turn. */
+bool pass_fill_tired(struct sched *s);
+/* Continues the scan of the last cycle. Nothing was freed since, so the jobs before that position
+ * need not be tried. */
+void pass_fill_resume(struct sched *s);
 /* With a policy that covers, starts jobs that fit beside the reservations on nodes chosen for them
  * together. Returns false if the cycle has done enough. */
 bool pass_fill_cover(struct sched *s, const struct cursor *from);

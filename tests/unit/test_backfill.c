@@ -227,9 +227,38 @@ static void changing_order_is_scanned_in_slices(void **state)
 	}
 }
 
+/* One CPU is free on each node, and most jobs need two there: all are tried, a part in each cycle,
+ * and the one that fits starts, however far behind it is. */
+static void due_dates_are_scanned_in_slices(void **state)
+{
+	enum { JOBS = 5000, PACE = 500 };
+	struct world w;
+	int cycles = 1;
+
+	(void)state;
+	world_init(&w, "shunt");
+	world_add_nodes(&w, 8, 4);
+	world_open(&w);
+	for (int i = 0; i < 8; i++)
+		world_common(&w, 0, "nodes=1:ppn=3", 90000);
+	world_cycle(&w, 0);
+	for (int i = 0; i < JOBS; i++)
+		world_common(&w, 1, "nodes=1:ppn=2", 3600);
+	world_cycle(&w, 1);
+	uint32_t last = world_common(&w, 1, "nodes=1:ppn=1", 80000);
+	sched_refresh(w.s);
+	sched_pace(w.s, PACE);
+	while (!sched_cycle(w.s, 1))
+		cycles++;
+	assert_in_range(cycles, JOBS / PACE, 3 * JOBS / PACE);
+	assert_int_equal(world_job(&w, last)->state, STATE_NOW);
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(due_dates_are_scanned_in_slices),
 		cmocka_unit_test(changing_order_is_scanned_in_slices),
 		cmocka_unit_test(first_jobs),
 		cmocka_unit_test(kinds),
