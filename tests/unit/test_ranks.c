@@ -1,6 +1,6 @@
 /*
  * test_ranks.c - sorted blocks of entries, and the order of a cursor, beside a plain sorted array,
- * through random changes.
+ * through random changes; and what the order learns from finished jobs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,6 +17,7 @@
 #include "sched/cursor.h"
 #include "sched/ranks.h"
 #include "sched/sched_internal.h"
+#include "support/world.h"
 
 #define JOBS 3000
 
@@ -323,9 +324,41 @@ static void cursor_follows_rising_priorities(void **state)
 	free(m);
 }
 
+/* Runs a job alone, at the beginning of a day; returns true if wide jobs count as common at its
+ * end. */
+static bool wide_after(struct world *w, int day, const char *request, int64_t seconds)
+{
+	int64_t now = day * INT64_C(86400);
+	uint32_t job = world_common(w, now, request, seconds);
+
+	world_cycle(w, now);
+	sched_finish(w->s, job, now + seconds, NULL);
+	world_cycle(w, now + 86400);
+	return w->s->due.wide;
+}
+
+/* Wide jobs are common once they did more than 26.4% of the work, until it is less than 21.6%. */
+static void wide_work_is_observed(void **state)
+{
+	struct world w;
+
+	world_init(&w, "shunt");
+	w.c->settings.starve_after = STARVE_AUTO;
+	world_add_nodes(&w, 4, 8);
+	world_open(&w);
+	assert_false(wide_after(&w, 0, "nodes=1:ppn=8", 100)); /* a quarter of the machine is not wide: 0 of 800 */
+	assert_true(wide_after(&w, 2, "nodes=2:ppn=8", 100));  /* 1600 of 2400 */
+	assert_true(wide_after(&w, 4, "nodes=1:ppn=8", 533));  /* 1600 of 6664: 24% */
+	assert_false(wide_after(&w, 6, "nodes=1:ppn=8", 167)); /* 1600 of 8000: 20% */
+	assert_false(wide_after(&w, 8, "nodes=2:ppn=8", 26));  /* 2016 of 8416: 24% */
+	assert_true(wide_after(&w, 10, "nodes=2:ppn=8", 30));  /* 2496 of 8896: 28% */
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(wide_work_is_observed),
 		cmocka_unit_test(ranks_match_sorted_array),
 		cmocka_unit_test(cursor_follows_rising_priorities),
 	};
