@@ -48,6 +48,7 @@ struct local {
 	uv_poll_t poll;	   /* the nursery's socket */
 	uv_poll_t results; /* datagrams */
 	bool polling;
+	bool full;	    /* the nursery's socket is full: `poll` waits until it can be written */
 	int datagrams, dir; /* descriptors; `dir` is LIVE */
 	struct map written; /* hashes of tags whose live file is known to have the result */
 	struct strbuf out, in;
@@ -364,6 +365,7 @@ static int nursery_begin(struct local *e, struct err *err)
 	e->poll.data = e;
 	uv_poll_start(&e->poll, UV_READABLE, on_nursery);
 	e->polling = true;
+	e->full = false;
 	return 0;
 }
 
@@ -468,8 +470,10 @@ void local_flush(struct local *e)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			if (errno == EAGAIN)
+			if (errno == EAGAIN && !e->full) {
+				e->full = true;
 				uv_poll_start(&e->poll, UV_READABLE | UV_WRITABLE, on_nursery);
+			}
 			return; /* for any other error, reading will find the end */
 		}
 		e->sent += (size_t)n;
@@ -477,7 +481,9 @@ void local_flush(struct local *e)
 	if (e->polling && e->sent && e->sent == e->out.n) {
 		strbuf_clear(&e->out);
 		e->sent = 0;
-		uv_poll_start(&e->poll, UV_READABLE, on_nursery);
+		if (e->full) /* only then: it takes two system calls */
+			uv_poll_start(&e->poll, UV_READABLE, on_nursery);
+		e->full = false;
 	}
 }
 
