@@ -153,6 +153,7 @@ export const sentences: Record<string, string> = {
   "class: unknown class {1} (known: {2})": "classe desconhecida: {1} (conhecidas: {2})",
   "restart: job {1} has no checkpoint to restart from": "o trabalho {1} não tem checkpoint de onde recomeçar",
   "restart: there is no job {1}, or it was forgotten together with its checkpoints": "o trabalho {1} não existe, ou foi esquecido junto com seus checkpoints",
+  "one request gives its jobs at most {1} MB in all, and this one has {2} bytes for each: name fewer jobs": "um pedido dá a seus jobs no máximo {1} MB ao todo, e este tem {2} bytes para cada um: indique menos jobs",
   "the script has {1} bytes: at most {2} are taken": "o script tem {1} bytes: são aceitos no máximo {2}",
   "args and environment take {1} bytes in JSON (32 for each text besides its length): at most {2} are taken": "args e environment ocupam {1} bytes em JSON (32 por texto além do seu tamanho): são aceitos no máximo {2}",
   "{1} must be a whole number from {2} to {3}": "{1} deve ser um número inteiro de {2} a {3}",

@@ -175,6 +175,9 @@ int field_check_text(const struct field *f, const char *text, struct err *err)
 {
 	if (f->words && !is_word(f->words, text))
 		return err_set(err, -EINVAL, "%s=%.40s: it must be one of %s", f->name, text, f->words);
+	if (f->is & IS_TEXT && is_bounded(f) && strlen(text) > (size_t)f->most)
+		return err_set(err, -EINVAL, "%s has %zu characters: at most %lld are taken", f->name, strlen(text),
+			       (long long)f->most);
 	if (f->is & (IS_INT | IS_INSTANT) && !is_number(f, text))
 		return err_set(err, -EINVAL, "%s=%.40s: it must be a whole number from %lld to %lld", f->name, text,
 			       (long long)f->least, (long long)f->most);

@@ -492,6 +492,39 @@ static void what_a_start_needs_is_bounded(void **state)
 	strbuf_fini(&body);
 }
 
+/* Every job of an action is given its arguments, and is compared with its filter. */
+static void arguments_times_jobs_are_bounded(void **state)
+{
+	struct site *f = *state;
+	unsigned job = submit(f, "\"array\":\"0-999\"");
+	struct strbuf text = {0};
+
+	for (int i = 0; i < 2; i++) {
+		strbuf_clear(&text);
+		strbuf_printf(&text, i ? "{\"filter\":{\"state\":\"H\"}" : "{\"ids\":[\"%u[]\"]", job);
+		strbuf_printf(&text, ",\"environment\":[\"A=%0*d\"]}", 1 << 20, 0);
+		assert_int_equal(site_ask(f, USER, "POST", "/v1/jobs/alter", text.text), 200);
+		says(f, "one request gives its jobs at most 128 MB in all, and this one has 10485");
+	}
+	strbuf_clear(&text);
+	strbuf_printf(&text, "{\"ids\":[\"%u[0-9]\"],\"environment\":[\"A=%0*d\"]}", job, 1 << 20, 0);
+	assert_int_equal(site_ask(f, USER, "POST", "/v1/jobs/alter", text.text), 200);
+	assert_null(strstr(f->a.body.text, "error"));
+	strbuf_clear(&text);
+	strbuf_printf(&text, "{\"ids\":[\"%u[]\"],\"holds\":\"%0*d\"}", job, 65, 0);
+	assert_int_equal(site_ask(f, USER, "POST", "/v1/jobs/hold", text.text), 400);
+	strbuf_clear(&text);
+	strbuf_printf(&text, "{\"filter\":{\"state\":\"%0*d\"}}", 65, 0);
+	assert_int_equal(site_ask(f, USER, "POST", "/v1/jobs/hold", text.text), 400);
+	strbuf_clear(&text);
+	strbuf_puts(&text, "/v1/jobs?state=");
+	for (int i = 0; i < 65; i++)
+		strbuf_puts(&text, "R");
+	assert_int_equal(site_ask(f, USER, "GET", text.text, NULL), 400);
+	says(f, "state has 65 characters: at most 64 are taken");
+	strbuf_fini(&text);
+}
+
 /* The elements of an array start at the same time, each with the whole environment. */
 static void large_starts_take_several_turns(void **state)
 {
@@ -523,6 +556,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(large_bodies_are_bounded, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(large_texts_do_not_hold_the_loop, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(what_a_start_needs_is_bounded, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(arguments_times_jobs_are_bounded, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(large_starts_take_several_turns, setup, site_teardown),
 	};
 

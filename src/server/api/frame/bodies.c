@@ -39,7 +39,7 @@ const struct schema alteration_body = {
 static const struct field filter_fields[] = {
 	{"user", .is = IS_TEXT},
 	{"mine", .is = IS_BOOL, "only the caller's own jobs"},
-	{"state", .is = IS_TEXT, "letters"},
+	{"state", .is = IS_TEXT, "letters", .most = LETTERS_MOST},
 	{"queue", .is = IS_TEXT},
 	{"name", .is = IS_TEXT},
 	{0},
@@ -58,7 +58,8 @@ static const struct field deletion_fields[] = {
 	{0},
 };
 static const struct field hold_fields[] = {
-	{"holds", .is = IS_TEXT, "of `u` (user), `o` (operator), `s` (system)", .letters = "uosn", .otherwise = "u"},
+	{"holds", .is = IS_TEXT, "of `u` (user), `o` (operator), `s` (system)", .letters = "uosn", .most = LETTERS_MOST,
+	 .otherwise = "u"},
 	{0},
 };
 static const struct field signal_fields[] = {

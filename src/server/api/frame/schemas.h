@@ -7,6 +7,7 @@
 
 #include "base/schema.h"
 
+#define LETTERS_MOST 64 /* letters of states or holds: each job of an action is compared with them */
 #define CREDIT_UNIT_WORDS "cpu_hours|gpu_hours|memory_gb_hours|node_hours"
 
 extern const struct schema submission_body, whatif_body, again_body;

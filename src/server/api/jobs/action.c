@@ -19,6 +19,7 @@
 #include "base/codec.h"
 #include "base/err.h"
 #include "base/json.h"
+#include "base/jsonwrite.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/phrase.h"
@@ -49,8 +50,9 @@
 #include "server/site/hooks.h"
 #include "server/site/who.h"
 
-#define NAMED_MAX 1000000 /* maximum jobs that the ids of one request may name */
-#define SCAN 256	  /* jobs examined in one step */
+#define NAMED_MAX 1000000	/* maximum jobs that the ids of one request may name */
+#define BYTES_MOST (128u << 20) /* maximum of a request's arguments times its jobs: each keeps them */
+#define SCAN 256		/* jobs examined in one step */
 
 /* A result in the answer: for an id as given, or for a job that fits the filter. */
 struct item {
@@ -89,6 +91,7 @@ struct action {
 	size_t at; /* position in the list that the phase goes through */
 	uint32_t scan_end;
 	size_t named; /* number of jobs named by the ids read so far */
+	size_t size;  /* arguments for each job, bytes */
 	VEC(struct item) items;
 	VEC(struct target) targets;
 	/* Spec that the last element of the current item was altered to, and its key if known for
@@ -210,6 +213,31 @@ static int named_check(const struct action *a, const uint32_t *v, size_t n, cons
 	return rc;
 }
 
+/* Returns the size of the arguments, which every job is given. */
+static size_t arguments_size(const json_t *body)
+{
+	json_t *rest = json_copy((json_t *)body);
+	struct strbuf text = {0};
+
+	json_object_del(rest, "ids");
+	json_object_del(rest, "filter");
+	json_write(rest, &text);
+	json_decref(rest);
+	size_t n = text.n;
+	strbuf_fini(&text);
+	return n;
+}
+
+static int size_check(const struct action *a, size_t more, struct err *err)
+{
+	if (a->size * (a->targets.n + more) <= BYTES_MOST)
+		return 0;
+	return err_set(
+		err, -E2BIG,
+		"one request gives its jobs at most %u MB in all, and this one has %zu bytes for each: name fewer jobs",
+		BYTES_MOST >> 20, a->size);
+}
+
 static void lookup_id(struct action *a, const char *text)
 {
 	struct server *s = a->c.s;
@@ -234,6 +262,8 @@ static void lookup_id(struct action *a, const char *text)
 			  : err_set(&err, -EINVAL, "an id must be a string");
 	if (rc == 0)
 		rc = named_check(a, v.v, v.n, text, &err);
+	if (rc == 0)
+		rc = size_check(a, v.n, &err);
 	if (rc < 0)
 		item_fail(a, x, 0, &err);
 	for (size_t i = 0; i < v.n && rc == 0; i++) {
@@ -281,12 +311,19 @@ static void filter_read(struct action *a)
 static bool lookup_filter(struct action *a)
 {
 	uint32_t end = a->scan_end - a->at < SCAN ? a->scan_end : (uint32_t)a->at + SCAN;
+	struct err err;
 
 	for (; a->at < end; a->at++)
 		if (filter_fits(a, (uint32_t)a->at) &&
 		    !done_before(a, ITEM_FILTER, a->c.s->jobs->entries.v[a->at].key)) {
-			vec_push(&a->targets, (struct target){.job = (uint32_t)a->at, .item = (uint32_t)a->items.n});
-			vec_push(&a->items, (struct item){.key = a->c.s->jobs->entries.v[a->at].key, .jobs = 1});
+			uint64_t key = a->c.s->jobs->entries.v[a->at].key;
+			bool fits = size_check(a, 1, &err) == 0;
+			if (fits)
+				vec_push(&a->targets,
+					 (struct target){.job = (uint32_t)a->at, .item = (uint32_t)a->items.n});
+			vec_push(&a->items, (struct item){.key = key, .jobs = fits});
+			if (!fits)
+				item_fail(a, &a->items.v[a->items.n - 1], key, &err);
 		}
 	return a->at < a->scan_end;
 }
@@ -702,6 +739,7 @@ static void action_begin(struct server *s, const struct call *c, const char *nam
 	a->ids = one ? one : json_object_get(c->body, "ids");
 	a->filter = a->ids ? NULL : json_object_get(c->body, "filter");
 	filter_read(a);
+	a->size = arguments_size(c->body);
 	a->phase = a->ids ? lookup_ids : lookup_filter;
 	a->at = a->ids ? 0 : 1;
 	a->scan_end = (uint32_t)s->jobs->entries.n;
