@@ -41,7 +41,8 @@
 #include "store/store.h"
 
 #define LIST_MAX 1000000
-#define ROWS_A_TURN 2000 /* rows of a streamed list sent before other clients get a turn */
+#define ROWS_A_TURN 2000  /* rows of a streamed list sent before other clients get a turn */
+#define ELEMENTS_A_ROW 10 /* elements of an array that cost as much to examine as a row */
 
 /* jobs that ids= may name, at most, since they are looked up in one turn */
 #define NAMED_MAX 200000
@@ -228,7 +229,7 @@ static int listing_fill(void *context, struct strbuf *out, size_t want)
 	if (!l->tsv && !l->begun)
 		strbuf_puts(out, "{\"jobs\":[");
 	l->begun = true;
-	for (int i = 0; i < ROWS_A_TURN && out->n < want; i++) {
+	for (uint32_t rows = 0; rows < ROWS_A_TURN && out->n < want; rows += 1 + (a ? a->count / ELEMENTS_A_ROW : 0)) {
 		if (!listing_next(l, &id, &a)) {
 			l->closed = true;
 			if (l->tsv)

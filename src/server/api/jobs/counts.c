@@ -24,14 +24,18 @@ void array_counts(const struct server *s, const struct array *a, int64_t counts[
 
 char array_state(const struct server *s, const struct array *a)
 {
-	int64_t n[256];
+	bool seen[256] = {0};
 
-	if (a->ended >= a->count)
-		return 'C';
-	array_counts(s, a, n);
-	if (n['R'] || n['E'] || n['S'] || a->ended)
-		return 'B';
-	return n['Q'] ? 'Q' : n['H'] ? 'H' : 'W';
+	if (a->ended)
+		return a->ended >= a->count ? 'C' : 'B';
+	for (uint32_t i = 0; i < a->count; i++) {
+		uint32_t id = a->first + i;
+		char state = s->jobs->entries.v[id].spec ? entry_state(s, id) : 0;
+		if (state == 'R' || state == 'E' || state == 'S')
+			return 'B';
+		seen[(unsigned char)state] = true;
+	}
+	return seen['Q'] ? 'Q' : seen['H'] ? 'H' : 'W';
 }
 
 static enum element_state element_state(const struct server *s, uint32_t id)
