@@ -33,6 +33,7 @@ struct column {
 	char *title;
 	bool right;
 	enum rank rank;
+	bool (*style)(FILE *out, const char *text);
 };
 
 /* The texts of the cells follow each other, each with a NUL. */
@@ -258,10 +259,29 @@ static void row_print(const struct table *t, const int *width, size_t row, const
 	const struct cell *cell = &t->cells.v[row * (size_t)t->n], *end = t->cells.v + t->cells.n;
 
 	for (int i = 0; i < t->n && cell < end; i++, cell++) {
+		bool (*style)(FILE *, const char *) = t->column[i].style;
+		bool styled = false;
+		if (style) {
+			strbuf_blanks(&p->text, p->blanks);
+			p->blanks = 0;
+			paper_write(p);
+			styled = style(p->out, *text);
+		}
 		cell_add(p, *text, cell->length, cell->width, width[i], t->column[i].right);
+		if (styled) {
+			paper_write(p);
+			style(p->out, NULL);
+		}
 		*text += cell->length + 1;
 	}
 	line_end(p);
+}
+
+void table_style(struct table *t, const char *heading, bool (*style)(FILE *out, const char *text))
+{
+	for (int i = 0; i < t->n; i++)
+		if (strcmp(t->column[i].title, heading) == 0)
+			t->column[i].style = style;
 }
 
 void table_print(const struct table *t, FILE *out, int width)

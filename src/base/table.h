@@ -5,6 +5,7 @@
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 struct table;
@@ -17,6 +18,9 @@ void table_destroy(struct table *t);
 /* Appends a cell to the current row; a full row starts the next one. Widths account for UTF-8.
  * Text is cleaned by text_clean(). */
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Styles the cells of the column with this heading: `style` gets the text of a cell before it is
+ * printed and, if it returned true, NULL after it. */
+void table_style(struct table *t, const char *heading, bool (*style)(FILE *out, const char *text));
 /* Draws a line between rows; before the first row, below the headings. */
 void table_rule(struct table *t);
 /* Prints the table. Width 0 uses the terminal's (no limit if `out` is not a terminal). */

@@ -119,12 +119,45 @@ static void test_table(void **state)
 	table_destroy(NULL);
 }
 
+static bool mark(FILE *out, const char *text)
+{
+	fputs(!text ? ">" : *text == 'f' ? "<" : "", out);
+	return text && *text == 'f';
+}
+
+/* Marks surround the texts that were chosen, and count for no width. */
+static void test_table_style(void **state)
+{
+	static const char *const columns[] = {"id", "state", "n"};
+	struct table *t = table_create(columns, 3);
+
+	(void)state;
+	table_style(t, "state", mark);
+	for (int i = 1; i <= 3; i++) {
+		table_cell(t, "%d", i);
+		table_cell(t, "%s", i == 2 ? "failed" : "runs");
+		table_cell(t, "%s", i == 3 ? "" : "x");
+	}
+	expect_table(t, 0,
+		     "id  state   n\n"
+		     "1   runs    x\n"
+		     "2   <failed>  x\n"
+		     "3   runs\n");
+	expect_table(t, 11,
+		     "id  sta…  n\n"
+		     "1   runs  x\n"
+		     "2   <fai…>  x\n"
+		     "3   runs\n");
+	table_destroy(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_table_long),
 		cmocka_unit_test(test_table_ranks),
+		cmocka_unit_test(test_table_style),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);

@@ -227,6 +227,7 @@ static void nodes_print(const json_t *nodes)
 
 	json_array_foreach(nodes, i, node) shape_see(&s, node);
 	struct table *t = shape_table(&s);
+	states_color(t);
 	json_array_foreach(nodes, i, node) node_row(&s, t, node);
 	if (json_array_size(nodes) > 0)
 		table_print(t, stdout, 0);

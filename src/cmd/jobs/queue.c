@@ -71,6 +71,7 @@ static void list_init(struct list *l, int width)
 	l->expected = joblist_member(&l->jobs, "expected_start");
 	l->made = joblist_member(&l->jobs, "expected_made");
 	l->table = joblist_table(&l->jobs, 0);
+	states_color(l->table);
 }
 
 /* Writes "QR" as "Q,R". */

@@ -12,8 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/table.h"
 #include "base/timetext.h"
 #include "cmd/lib/change.h"
+#include "cmd/lib/palette.h"
+#include "cmd/lib/screen.h"
 
 bool show_open(const struct command *c, struct client **ret)
 {
@@ -242,4 +245,32 @@ int terminal_columns(void)
 	if (!isatty(STDOUT_FILENO))
 		return 0;
 	return ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_col > 0 ? ws.ws_col : 80;
+}
+
+/* Prints what makes the words of a state appear in its color; NULL ends it. */
+static bool state_style(FILE *out, const char *state)
+{
+	static const struct {
+		const char *word;
+		enum palette_text color;
+	} colors[] = {
+		{"failed", PALETTE_TROUBLE},  {"killed", PALETTE_TROUBLE}, {"down", PALETTE_TROUBLE},
+		{"held", PALETTE_HELD},	      {"offline", PALETTE_HELD},   {"draining", PALETTE_HELD},
+		{"running", PALETTE_RUNNING}, {"busy", PALETTE_RUNNING},
+	};
+
+	if (!state)
+		screen_style(out, "\033[0m");
+	for (size_t i = 0; state && i < sizeof colors / sizeof *colors; i++)
+		if (strstr(state, colors[i].word)) {
+			screen_style(out, "\033[38;5;%dm", (int)colors[i].color);
+			return true;
+		}
+	return false;
+}
+
+void states_color(struct table *t)
+{
+	if (palette_wanted(STDOUT_FILENO) && palette_has())
+		table_style(t, "state", state_style);
 }

@@ -14,6 +14,8 @@
 #include "cmd/lib/object.h"
 #include "cmd/lib/query.h"
 
+struct table;
+
 #define FORECAST_OLD 10 /* age from which the age of expected starts is shown, s */
 
 /* Connects. Returns false after printing an error. */
@@ -63,5 +65,7 @@ void reasons_print(const json_t *reasons);
 int stamp_parse(const char *text, int64_t *ret, struct err *err);
 /* Returns the columns of standard output; 0: it is not a terminal. */
 int terminal_columns(void);
+/* Colors the column "state" of a table of jobs or nodes, on a terminal that wants colors. */
+void states_color(struct table *t);
 
 #endif
