@@ -99,7 +99,7 @@ static int read_event(void *context, const struct value *row)
 	strbuf_clear(&r->what);
 	strbuf_printf(&r->what, "event %" PRIu64 " of ", e.seq);
 	name_job(&r->what, e.job);
-	store_keep_event(r->store, strbuf_text(&r->what), reading_complain(r), e.seq);
+	store_keep_numbered(r->store, KEEP_EVENT, DROP_EVENT, strbuf_text(&r->what), reading_complain(r), e.seq);
 	return 0;
 }
 
@@ -127,7 +127,7 @@ static int read_life(void *context, const struct value *row)
 		return 0;
 	strbuf_clear(&r->what);
 	strbuf_printf(&r->what, "event %" PRIu64 " of %s %s", e.seq, e.kind, e.name);
-	store_keep_life(r->store, strbuf_text(&r->what), reading_complain(r), e.seq);
+	store_keep_numbered(r->store, KEEP_LIFE, DROP_LIFE, strbuf_text(&r->what), reading_complain(r), e.seq);
 	return 0;
 }
 

@@ -340,20 +340,13 @@ void store_keep_job(struct store *s, const char *what, const char *reason, uint6
 	CHANGE(s, DROP_BODIES, k, k);
 }
 
-void store_keep_event(struct store *s, const char *what, const char *reason, uint64_t seq)
+void store_keep_numbered(struct store *s, enum statement keep, enum statement drop, const char *what,
+			 const char *reason, uint64_t seq)
 {
 	struct value k = number_value(seq);
 
-	CHANGE(s, KEEP_EVENT, number_value((uint64_t)time(NULL)), text_value(s, what), text_value(s, reason), k);
-	CHANGE(s, DROP_EVENT, k);
-}
-
-void store_keep_life(struct store *s, const char *what, const char *reason, uint64_t seq)
-{
-	struct value k = number_value(seq);
-
-	CHANGE(s, KEEP_LIFE, number_value((uint64_t)time(NULL)), text_value(s, what), text_value(s, reason), k);
-	CHANGE(s, DROP_LIFE, k);
+	CHANGE(s, keep, number_value((uint64_t)time(NULL)), text_value(s, what), text_value(s, reason), k);
+	CHANGE(s, drop, k);
 }
 
 /* ---- writing ---- */

@@ -255,8 +255,8 @@ int lead_lost(const struct store *s, struct err *err); /* sets the message; retu
 /* Queue the move of a record to the table `damaged`. */
 void store_keep_object(struct store *s, const char *what, const char *reason, const char *kind, const char *name);
 void store_keep_job(struct store *s, const char *what, const char *reason, uint64_t key);
-void store_keep_life(struct store *s, const char *what, const char *reason, uint64_t seq);
-void store_keep_event(struct store *s, const char *what, const char *reason, uint64_t seq);
+void store_keep_numbered(struct store *s, enum statement keep, enum statement drop, const char *what,
+			 const char *reason, uint64_t seq);
 
 /* The two numbers in the table `meta`. */
 #define META_VERSION "schema_version"
