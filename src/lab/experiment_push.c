@@ -353,25 +353,18 @@ int experiment_push(const struct push_options *o, FILE *out, bool *ret_claims, s
 {
 	struct push_results r = {.seeds = o->seeds};
 	struct tasks tasks = {0};
-	void *done;
+	void *done = NULL;
 
-	if (o->seeds < 2)
-		return err_set(err, -EINVAL, "%d seeds: at least 2 are needed for confidence intervals", o->seeds);
-	int rc = o->charts ? charts_dir(o->charts, err) : 0;
-	if (rc < 0)
-		return rc;
 	tasks_list(&tasks, &r);
 	struct pool_tasks pool = {
 		.work = task_work,
 		.context = &tasks,
-		.n = (int)tasks.list.n,
+		.n = o->seeds > 0 ? (int)tasks.list.n / o->seeds : 0,
 		.size = sizeof(struct cell),
 		.name = task_name,
-		.workers = o->workers,
-		.what = o->progress ? "simulating" : NULL,
 	};
 	double begin = real_seconds();
-	rc = pool_run_tasks(&pool, &done, err);
+	int rc = cells_run(o, &pool, &done, err);
 	r.seconds = real_seconds() - begin;
 	if (rc == 0) {
 		struct cell *cells = cells_sort(&tasks, &r, done);

@@ -197,6 +197,18 @@ static void bring_forward(struct sched *s)
 	free(gaps.at);
 }
 
+/* Keeps the new places of the jobs if they are good; otherwise only brings jobs forward. */
+static void arranged(struct sched *s, plan_mark mark, bool good, const item_vec *all)
+{
+	if (good) {
+		plan_commit(s->p, mark);
+		items_publish(s, all, JOB_NONE);
+	} else {
+		plan_rollback(s->p, mark);
+		bring_forward(s);
+	}
+}
+
 /* Makes the order again from FIFO after a waiting job was removed. */
 static void recount(struct sched *s)
 {
@@ -214,13 +226,7 @@ static void recount(struct sched *s)
 		good = holds && (x->latest != TIME_NEVER || x->nice || x->start < s->now ||
 				 plan_piece(s->p, x->job, 0)->start <= x->start);
 	}
-	if (good) {
-		plan_commit(s->p, mark);
-		items_publish(s, &all, JOB_NONE);
-	} else {
-		plan_rollback(s->p, mark);
-		bring_forward(s);
-	}
+	arranged(s, mark, good, &all);
 	vec_free(&all);
 }
 
@@ -258,13 +264,7 @@ static void reorder(struct sched *s)
 			vec_push(&all, item_of(s, cluster_job(s->c, e->job)));
 	items_sort(&all, items_by_arrival);
 	cut_to_depth(s, &all);
-	if (items_arrange(s, &all, 0)) {
-		plan_commit(s->p, mark);
-		items_publish(s, &all, JOB_NONE);
-	} else {
-		plan_rollback(s->p, mark);
-		bring_forward(s);
-	}
+	arranged(s, mark, items_arrange(s, &all, 0), &all);
 	vec_free(&all);
 }
 
