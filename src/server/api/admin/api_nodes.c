@@ -231,7 +231,6 @@ static const struct field node_fields[] = {
 	{0},
 };
 const struct schema node_answer = {"Node", .fields = node_fields};
-const struct schema nodes_answer = {FIELDS({"nodes", .is = REQUIRED | IS_LIST, .of = &node_answer, .item = IS_OBJECT})};
 
 static void node_show(const struct server *s, uint32_t node, struct json *j)
 {
@@ -557,20 +556,19 @@ static int change_make(struct server *s, uint32_t node, struct node_change *c, c
 	return 0;
 }
 
+static void nodes_show(const struct subject *x, struct json *j)
+{
+	for (uint32_t i = 0; i < x->s->hosts->nodes.n; i++)
+		if (!world_node_past(x->s, i))
+			node_show(x->s, i, j);
+}
+
+const struct schema nodes_answer = {
+	FIELDS({"nodes", .is = REQUIRED | IS_LIST, .of = &node_answer, .item = IS_OBJECT, .inside = nodes_show})};
+
 void api_nodes(struct server *s, const struct call *c)
 {
-	struct strbuf out = {0};
-	struct json j;
-
-	json_begin(&j, &out);
-	json_open_array(&j, "nodes");
-	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
-		if (!world_node_past(s, i))
-			node_show(s, i, &j);
-	json_close_array(&j);
-	json_close_object(&j);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
+	api_show(s, c->r, &nodes_answer, &(struct subject){.s = s});
 }
 
 /* Finds the node that the path names; false: the request was answered. */

@@ -232,9 +232,6 @@ static const struct field overlay_fields[] = {
 static const struct schema overlay_row = {"Overlay", .fields = overlay_fields, .in = SHOWN};
 static const struct schema overlay_work = {.fields = overlay_fields, .in = KEPT};
 const struct schema overlay_body = {.fields = overlay_fields, .in = GIVEN};
-const struct schema overlays_answer = {
-	FIELDS({"overlays", .is = REQUIRED | IS_LIST, .of = &overlay_row, .item = IS_OBJECT})};
-
 static void overlay_show(const struct schema *t, struct subject *x, struct json *j)
 {
 	for (size_t i = 0; i < x->overlay.slots.n; i++)
@@ -242,19 +239,18 @@ static void overlay_show(const struct schema *t, struct subject *x, struct json 
 	schema_show(t, NULL, x, NULL, j);
 }
 
+static void overlays_show(const struct subject *x, struct json *j)
+{
+	for (size_t i = 0; i < x->s->overlays->list.n; i++)
+		overlay_show(&overlay_row, &(struct subject){.overlay = *x->s->overlays->list.v[i], .s = x->s}, j);
+}
+
+const struct schema overlays_answer = {
+	FIELDS({"overlays", .is = REQUIRED | IS_LIST, .of = &overlay_row, .item = IS_OBJECT, .inside = overlays_show})};
+
 void api_overlays(struct server *s, const struct call *c)
 {
-	struct strbuf out = {0};
-	struct json j;
-
-	json_begin(&j, &out);
-	json_open_array(&j, "overlays");
-	for (size_t i = 0; i < s->overlays->list.n; i++)
-		overlay_show(&overlay_row, &(struct subject){.overlay = *s->overlays->list.v[i], .s = s}, &j);
-	json_close_array(&j);
-	json_close_object(&j);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
+	api_show(s, c->r, &overlays_answer, &(struct subject){.s = s});
 }
 
 /* ---- changing ---- */
