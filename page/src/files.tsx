@@ -1,4 +1,4 @@
-/* files.tsx - the user's own files on the cluster: look, download, and upload an archive that a job unpacks and builds. */
+/* files.tsx - the user's own files on the cluster: look, download, edit small ones, upload some, and upload an archive that a job unpacks and builds. */
 import type { JSX } from "preact";
 import { useState } from "preact/hooks";
 import { post, Refused, send } from "./api";
@@ -25,6 +25,12 @@ const join = (path: string, name: string) => `${path.replace(/\/$/, "")}/${name}
 const link = (path: string) => `#/files/${encodeURIComponent(path)}`;
 
 const content = (path: string) => send("GET", `/v1/files/content?path=${encodeURIComponent(path)}`);
+/* Writes a file: a new one, or the version of that instant. */
+async function write(path: string, raw: Blob, modified?: number): Promise<Entry> {
+  const r = await send("PUT", `/v1/files/content?path=${encodeURIComponent(path)}${modified === undefined ? "" : `&modified=${modified}`}`, { raw });
+  return (await r.json()) as Entry;
+}
+
 const download = (path: string) => save(content(path), path.split("/").pop()!);
 
 function Path({ path }: { path: string }): JSX.Element {
@@ -103,13 +109,103 @@ function Upload(): JSX.Element {
   );
 }
 
+/* Files from this computer, into the directory that is shown. One that exists is left alone. */
+function UploadHere({ path, done }: { path: string; done: () => void }): JSX.Element {
+  const [error, setError] = useState<Error | null>(null);
+  const [busy, setBusy] = useState(false);
+  const go = async (e: SubmitEvent) => {
+    e.preventDefault();
+    const form = e.currentTarget as HTMLFormElement;
+    setBusy(true);
+    setError(null);
+    try {
+      for (const file of new FormData(form).getAll("files") as File[]) {
+        if (file.size > UPLOAD_MOST) throw new Error(t("files.one.large", { name: file.name }));
+        await write(join(path, file.name), file);
+      }
+      form.reset();
+    } catch (x) {
+      setError(x as Error);
+    }
+    setBusy(false);
+    done();
+  };
+  return (
+    <form class="upload" onSubmit={go}>
+      <label>
+        {t("files.these")}
+        <input type="file" name="files" multiple required />
+      </label>
+      <Problem error={error} />
+      <div class="buttons">
+        <button type="submit" disabled={busy}>
+          {busy ? t("files.busy") : t("files.upload.here")}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/* A file's text, to look at or to change. What an editor of a browser would not give back byte for byte is only shown. */
+function Text({ path, entry, text, close, saved }: { path: string; entry: Entry; text: string; close: () => void; saved: (e: Entry, text: string) => void }): JSX.Element {
+  const [edited, setEdited] = useState<string | null>(null);
+  const [error, setError] = useState<Error | null>(null);
+  const [busy, setBusy] = useState(false);
+  const save = async () => {
+    setBusy(true);
+    try {
+      const now = await write(path, new Blob([edited!]), entry.modified);
+      saved({ ...entry, size: now.size, modified: now.modified }, edited!);
+      setEdited(null);
+      setError(null);
+    } catch (x) {
+      setError(x as Error);
+    }
+    setBusy(false);
+  };
+  const buttons = (
+    <>
+      {edited === null && entry.kind === "file" && !/[\r\0\ufffd]/.test(text) && (
+        <button type="button" class="plain" onClick={() => setEdited(text)}>
+          {t("files.edit")}
+        </button>
+      )}
+      <button type="button" class="plain" onClick={close}>
+        {t("files.close")}
+      </button>
+    </>
+  );
+  return (
+    <Card title={entry.name} id="shown-file" aside={buttons}>
+      <Problem error={error} />
+      {edited === null ? (
+        <pre class="output" tabIndex={0}>
+          {text}
+        </pre>
+      ) : (
+        <>
+          <textarea class="code" rows={20} spellcheck={false} aria-label={entry.name} value={edited} onInput={(e) => setEdited(e.currentTarget.value)} />
+          <div class="buttons">
+            <button type="button" class="primary" disabled={busy} onClick={save}>
+              {t("files.save")}
+            </button>
+            <button type="button" onClick={() => setEdited(null)}>
+              {t("files.discard")}
+            </button>
+          </div>
+        </>
+      )}
+    </Card>
+  );
+}
+
 export function FilesView({ path }: { path?: string }): JSX.Element {
   const { data, error, reload } = useLive<Listing>(`/v1/files${path ? `?path=${encodeURIComponent(path)}` : ""}`, () => false);
   const [failure, setFailure] = useState<Error | null>(null);
-  const [text, setText] = useState<{ name: string; text: string } | null>(null);
+  const [text, setText] = useState<{ path: string; entry: Entry; text: string } | null>(null);
   const here = data?.path ?? path ?? "";
   const attempt = (what: Promise<unknown>) => void what.then(() => setFailure(null), setFailure);
-  const show = async (e: Entry) => setText({ name: e.name, text: await (await content(join(here, e.name))).text() });
+  const show = async (e: Entry) => setText({ path: join(here, e.name), entry: e, text: await (await content(join(here, e.name))).text() });
   const rows = [...(data?.entries ?? [])].sort((a, b) => Number(b.kind === "directory") - Number(a.kind === "directory") || a.name.localeCompare(b.name));
   const columns: Column<Entry>[] = [
     { head: t("col.name"), cell: (e) => (e.kind === "directory" ? <a href={link(join(here, e.name))}>{e.name}/</a> : e.name) },
@@ -144,15 +240,24 @@ export function FilesView({ path }: { path?: string }): JSX.Element {
         </div>
       )}
       {text && (
-        <Card title={text.name} id="shown-file" aside={<button type="button" class="plain" onClick={() => setText(null)}>{t("files.close")}</button>}>
-          <pre class="output" tabIndex={0}>{text.text}</pre>
-        </Card>
+        <Text
+          key={text.path}
+          {...text}
+          close={() => setText(null)}
+          saved={(entry, now) => {
+            setText({ path: text.path, entry, text: now });
+            reload();
+          }}
+        />
       )}
       <p>
         <button type="button" onClick={reload}>
           {t("files.reload")}
         </button>
       </p>
+      <Card title={t("files.here.title")}>
+        <UploadHere path={here} done={reload} />
+      </Card>
       <Card title={t("files.upload.title")}>
         <Upload />
       </Card>

@@ -1,6 +1,6 @@
 /*
  * files.h - a user's own files on this machine: listing directories, downloads, and uploads of
- * archives.
+ * archives and single files.
  *
  * Every path is opened by a process that has switched to the user (run/rights.h): users can access
  * here exactly what they can access in a shell.
@@ -18,8 +18,8 @@ struct asker;
 struct err;
 struct server;
 
-handler api_files_list, api_files_read, api_upload;
-extern const struct schema files_answer, upload_answer;
+handler api_files_list, api_files_read, api_files_write, api_upload;
+extern const struct schema files_answer, upload_answer, written_answer;
 
 /* Opens a file as the requesting user. `done` is called once, later, with a descriptor that it then
  * owns, or with the reason for a failure. */

@@ -1,6 +1,6 @@
 /*
- * upload.c - checks an archive that a user uploads, and keeps it in the user's home. An ordinary
- * job unpacks and builds it.
+ * upload.c - checks an archive that a user uploads, and keeps it in the user's home, where an
+ * ordinary job unpacks and builds it; and writes single files.
  *
  * Checking and writing take a while, so both run on libuv's threads. They may outlive the request,
  * which ends when the server stops, so the bytes are taken from it.
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -22,6 +23,7 @@
 #include "net/http.h"
 #include "server/api/frame/audience.h"
 #include "server/api/frame/call.h"
+#include "server/api/frame/query.h"
 #include "server/api/frame/request.h"
 #include "server/api/page/files.h"
 #include "server/base/asker.h"
@@ -39,8 +41,10 @@ struct upload {
 	struct http_request *r;
 	struct asker who;
 	struct strbuf data;
-	char directory[4096], archive[4104];
+	char directory[4096], archive[4104]; /* `archive`: also the path of a single file */
 	struct tar_facts facts;
+	bool single;
+	int64_t modified, size; /* a single file's; before it is written, `modified` is the version to replace, or -1 */
 	int fd, rc;
 	struct err err;
 };
@@ -51,6 +55,11 @@ const struct schema upload_answer = {
 		MEMBER_AS(FORM_INLINE, struct upload, directory)},
 	       {"members", .is = REQUIRED | IS_INT, MEMBER(struct upload, facts.members)},
 	       {"bytes", .is = REQUIRED | IS_INT, "that it unpacks to", MEMBER(struct upload, facts.bytes)})};
+
+const struct schema written_answer = {
+	FIELDS({"path", .is = REQUIRED | IS_TEXT, MEMBER_AS(FORM_INLINE, struct upload, archive)},
+	       {"size", .is = REQUIRED | IS_INT, "bytes", MEMBER(struct upload, size)},
+	       {"modified", .is = REQUIRED | IS_INSTANT, MEMBER(struct upload, modified)})};
 
 static void upload_end(struct upload *u)
 {
@@ -79,14 +88,37 @@ static void upload_refuse(struct upload *u, enum code code)
 
 /* ---- writing ---- */
 
+/* Prepares a file that is to be replaced: its version must be the one that the client read, and the
+ * disk must have room, before anything is lost. */
+static int replace_begin(struct upload *u, const struct stat *st)
+{
+	if (st->st_mtim.tv_sec != u->modified)
+		return err_set(&u->err, -ESTALE, "%.400s has been changed since it was read: look at it again first",
+			       u->archive);
+	if (u->data.n == 0 || fallocate(u->fd, 0, 0, (off_t)u->data.n) == 0 || errno == EOPNOTSUPP)
+		return 0;
+	int rc = -errno;
+	if (ftruncate(u->fd, st->st_size) < 0)
+		rc = -errno;
+	return err_set(&u->err, rc, "%.400s can't be written: %s; it is as it was", u->archive, strerror(-rc));
+}
+
 static void write_all(uv_work_t *work)
 {
 	struct upload *u = work->data;
+	struct stat st;
 
+	u->rc = fstat(u->fd, &st) < 0 ? -errno : 0;
+	if (u->rc == 0 && u->single && u->modified >= 0 && (u->rc = replace_begin(u, &st)) < 0) {
+		close(u->fd);
+		return;
+	}
 	if (u->rc == 0)
 		u->rc = fd_write(u->fd, strbuf_text(&u->data), u->data.n);
-	if (u->rc == 0 && fsync(u->fd) < 0)
+	if (u->rc == 0 && (ftruncate(u->fd, (off_t)u->data.n) < 0 || fsync(u->fd) < 0 || fstat(u->fd, &st) < 0))
 		u->rc = -errno;
+	u->modified = st.st_mtim.tv_sec;
+	u->size = st.st_size;
 	if (u->rc < 0) {
 		bool emptied = ftruncate(u->fd, 0) == 0;
 		err_set(&u->err, u->rc, "%.500s can't be written: %s%s", u->archive, strerror(-u->rc),
@@ -107,8 +139,8 @@ static void on_written(uv_work_t *work, int status)
 		upload_refuse(u, CODE_BAD_STATE);
 		return;
 	}
-	record_show_text(upload_answer.fields, 0, u, NULL, &out);
-	http_reply_strbuf(u->r, 201, "application/json", &out);
+	record_show_text((u->single ? &written_answer : &upload_answer)->fields, 0, u, NULL, &out);
+	http_reply_strbuf(u->r, u->single ? 200 : 201, "application/json", &out);
 	upload_end(u);
 }
 
@@ -162,31 +194,54 @@ static int name_check(const char *name, struct err *err)
 	return 0;
 }
 
-void api_upload(struct server *s, const struct call *c)
+/* Takes the body that is meant for a path. Returns NULL after an error was sent; if the path is
+ * NULL, `err` has the error. */
+static struct upload *upload_begin(struct server *s, const struct call *c, const char *path, struct err *err)
 {
-	const char *name = request_query(c->r, "name");
 	struct upload *u = mem_zalloc(sizeof *u);
-	int rc = name_check(name, &u->err);
-
-	*u = (struct upload){.s = s, .r = c->r, .who = *c->w, .fd = -1, .err = u->err};
-	u->work.data = u;
 	size_t n;
+	int rc = path ? 0 : -EINVAL;
+
+	*u = (struct upload){.s = s, .r = c->r, .who = *c->w, .fd = -1};
+	u->work.data = u;
 	request_body(c->r, &n);
 	if (rc == 0 && c->w->by == BY_JOB)
-		rc = err_code(&u->err, CODE_FORBIDDEN,
-			      "A job's own token uploads nothing: the job writes files itself.");
+		rc = err_code(err, CODE_FORBIDDEN, "A job's own token uploads nothing: the job writes files itself.");
 	if (rc == 0 && n > BYTES_MOST)
-		rc = err_code(&u->err, CODE_TOO_LARGE, "An archive has at most %u MB.", BYTES_MOST >> 20);
+		rc = err_code(err, CODE_TOO_LARGE, "An upload has at most %u MB.", BYTES_MOST >> 20);
 	if (rc == 0 && s->audience->uploads >= UPLOADS_MAX)
-		rc = err_code(&u->err, CODE_TOO_MANY, "Too many archives are being uploaded: try again in a moment.");
+		rc = err_code(err, CODE_TOO_MANY, "Too many files are being uploaded: try again in a moment.");
 	if (rc == 0)
-		rc = file_path(s, c->w, name, u->directory, &u->err);
+		rc = file_path(s, c->w, path, u->directory, err);
 	if (rc < 0) {
-		api_refuse(c->r, &u->err);
+		api_refuse(c->r, err);
 		free(u);
-		return;
+		return NULL;
 	}
 	s->audience->uploads++;
 	u->data = request_take_body(c->r);
-	uv_queue_work(s->loop, &u->work, check, on_checked);
+	return u;
+}
+
+void api_upload(struct server *s, const struct call *c)
+{
+	const char *name = request_query(c->r, "name");
+	struct err err;
+	struct upload *u = upload_begin(s, c, name_check(name, &err) == 0 ? name : NULL, &err);
+
+	if (u)
+		uv_queue_work(s->loop, &u->work, check, on_checked);
+}
+
+void api_files_write(struct server *s, const struct call *c)
+{
+	struct err err;
+	struct upload *u = upload_begin(s, c, request_query(c->r, "path"), &err);
+
+	if (!u)
+		return;
+	u->single = true;
+	u->modified = query_number(c, "modified", -1);
+	snprintf(u->archive, sizeof u->archive, "%s", u->directory);
+	file_ask(s, &u->who, u->archive, u->modified < 0 ? O_WRONLY | O_CREAT | O_EXCL : O_WRONLY, 0600, on_opened, u);
 }
