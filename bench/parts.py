@@ -197,11 +197,11 @@ def alive(pid):
         return False
 
 
-def wait_until(condition, pause=0.005):
-    end = time.monotonic() + WAIT
+def wait_until(condition, pause=0.005, wait=WAIT):
+    end = time.monotonic() + wait
     while not (found := condition()):
         if time.monotonic() > end:
-            sys.exit(f"{sys.argv[0]}: waited {WAIT} s in vain")
+            sys.exit(f"{sys.argv[0]}: waited {wait} s in vain")
         time.sleep(pause)
     return found
 
