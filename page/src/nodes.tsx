@@ -34,6 +34,23 @@ interface Piece {
   state: string;
 }
 type By = "load" | "state" | "owner";
+type Grouping = "none" | "name" | "feature";
+
+/* By the name without its last number, or by the feature that names a rack, else the first one; "": none. */
+function groupOf(n: Node, grouping: Grouping): string {
+  if (grouping === "name") return n.name.replace(/\d+\D*$/, "");
+  return grouping === "feature" ? (n.features.find((f) => /^rack/i.test(f)) ?? n.features[0] ?? "") : "";
+}
+
+function groupsOf(nodes: Node[], grouping: Grouping): [string, Node[]][] {
+  const groups = new Map<string, Node[]>();
+  for (const n of nodes) {
+    const name = groupOf(n, grouping);
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name)!.push(n);
+  }
+  return [...groups].sort((a, b) => Number(!a[0]) - Number(!b[0]) || a[0].localeCompare(b[0], undefined, { numeric: true }));
+}
 
 /* Who has the most CPUs of each node. */
 function ownersOf(pieces: Piece[]): Map<string, string> {
@@ -158,6 +175,8 @@ export function NodesView({ role, name }: { role: string; name?: string }): JSX.
   const { data, error, reload } = useLive<{ nodes: Node[] }>("/v1/nodes", () => true);
   const { data: plan } = useLive<{ pieces: Piece[] }>("/v1/plan", () => by === "owner");
   const owners = useMemo(() => ownersOf(plan?.pieces ?? []), [plan]);
+  const [grouping, setGrouping] = useState<Grouping>("none");
+  const groups = useMemo(() => groupsOf(data?.nodes ?? [], grouping), [data, grouping]);
   const chosen = data?.nodes.find((n) => n.name === name);
   return (
     <main id="content" tabIndex={-1} aria-busy={!data}>
@@ -174,15 +193,37 @@ export function NodesView({ role, name }: { role: string; name?: string }): JSX.
             ))}
           </select>
         </label>
+        <label>
+          {t("nodes.group")}
+          <select value={grouping} onChange={(e) => setGrouping(e.currentTarget.value as Grouping)}>
+            {(["none", "name", "feature"] as const).map((g) => (
+              <option key={g} value={g}>
+                {t(`nodes.group.${g}`)}
+              </option>
+            ))}
+          </select>
+        </label>
         <span class="quiet" role="status">
           {data ? t("nodes.count", { n: number(data.nodes.length) }) : t("loading")}
         </span>
       </form>
-      <div class="tiles">
-        {data?.nodes.map((n) => (
-          <NodeTile key={n.name} node={n} by={by} owner={owners.get(n.name)} chosen={n.name === name} onChoose={() => (location.hash = `#/nodes/${encodeURIComponent(n.name)}`)} />
-        ))}
-      </div>
+      {groups.map(([group, nodes]) => (
+        <section key={group} aria-label={grouping === "none" ? t("nodes.title") : group || t("nodes.group.other")}>
+          {grouping !== "none" && (
+            <h2>
+              {group || t("nodes.group.other")}{" "}
+              <small class="quiet">
+                {t("nodes.count", { n: number(nodes.length) })}, {t("col.cpus")} {t("load.of", { used: number(nodes.reduce((n, x) => n + x.cpus_used, 0)), all: number(nodes.reduce((n, x) => n + x.cpus, 0)) })}
+              </small>
+            </h2>
+          )}
+          <div class="tiles">
+            {nodes.map((n) => (
+              <NodeTile key={n.name} node={n} by={by} owner={owners.get(n.name)} chosen={n.name === name} onChoose={() => (location.hash = `#/nodes/${encodeURIComponent(n.name)}`)} />
+            ))}
+          </div>
+        </section>
+      ))}
       {data && <Workstations nodes={data.nodes} />}
       {chosen && <One key={chosen.name} node={chosen} operator={role !== "user"} onDone={reload} />}
     </main>

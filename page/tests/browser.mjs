@@ -439,13 +439,21 @@ async function workstations() {
   const owner = { claims: true, since: Math.floor(Date.now() / 1000) - 600, why: "input at this machine", given: 40000, claimed: 90000, lost: 300, stops: 7, left: 2, gpus: [], habit };
   await page.route("**/v1/nodes", async (route) => {
     const answer = await (await route.fetch()).json();
-    Object.assign(answer.nodes[0], { workstation: "idle", owner });
+    Object.assign(answer.nodes[0], { workstation: "idle", owner, features: ["fast", "rack2"] });
+    Object.assign(answer.nodes[1], { features: ["rack10"] });
     await route.fulfill({ json: answer });
   });
   await go("#/nodes/n1", "Nodes");
   await page.getByRole("row", { name: /n1.*idle.*works there.*input at this machine/ }).waitFor();
   ok("workstations: whose they are now, and the owner's hours", (await page.getByRole("img", { name: /Mon 9–18; Tue 9–18/ }).count()) === 1);
   await accessible("workstations");
+  const racks = async (by) => {
+    await page.getByLabel("Group by").selectOption(by);
+    return (await page.getByRole("heading", { level: 2 }).allTextContents()).filter((x) => / nodes?, CPUs /.test(x)).map((x) => x.split(" ")[0]).join();
+  };
+  ok("nodes are grouped by racks or names", (await racks("feature")) === "rack2,rack10" && (await racks("name")) === "n" && (await racks("none")) === "");
+  await page.getByLabel("Group by").selectOption("feature");
+  await accessible("racks");
   await page.unroute("**/v1/nodes");
 }
 
