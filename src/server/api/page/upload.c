@@ -44,7 +44,8 @@ struct upload {
 	char directory[4096], archive[4104]; /* `archive`: also the path of a single file */
 	struct tar_facts facts;
 	bool single;
-	int64_t modified, size; /* a single file's; before it is written, `modified` is the version to replace, or -1 */
+	/* a single file's; until it is written, `modified` is the version to replace, or -1 */
+	int64_t modified, size;
 	int fd, rc;
 	struct err err;
 };
