@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "client/client.h"
 #include "cmd/lib/object.h"
+#include "cmd/lib/query.h"
 
 #define PIECE (192 * 1024) /* bytes of output transferred at once */
 
@@ -18,16 +19,14 @@
  * no longer away counts as success. */
 static int report(struct courier *k, const json_t *job, json_t *what)
 {
-	struct strbuf path = {0};
 	struct err err;
 
 	if (!what) /* a text from the site is not UTF-8 */
 		what = json_pack("{s:s, s:s}", "result", "trouble", "why", "what it answered can't be read");
-	strbuf_printf(&path, "/v1/courier/%s", object_text(job, "name"));
 	json_object_set(what, "try", json_object_get(job, "try"));
-	int rc = client_ask_json(k->home, "POST", path.text, what, NULL, &err);
+	int rc = client_ask_json(k->home, "POST", api_path("/v1/courier/%s", object_text(job, "name")), what, NULL,
+				 &err);
 	json_decref(what);
-	strbuf_fini(&path);
 	return rc;
 }
 
@@ -85,13 +84,11 @@ static void withdraw(struct courier *k, struct client *peer, const json_t *job, 
 
 static void offer(struct courier *k, struct client *peer, const json_t *job)
 {
-	struct strbuf path = {0};
 	struct reply body = {0}, r = {0};
 	struct err err;
 	int rc;
 
-	strbuf_printf(&path, "/v1/courier/%s", object_text(job, "name"));
-	rc = client_ask(k->home, "GET", path.text, NULL, 0, &body, &err);
+	rc = client_ask(k->home, "GET", api_path("/v1/courier/%s", object_text(job, "name")), NULL, 0, &body, &err);
 	if (rc == 0) {
 		rc = client_submit_key(peer, object_text(job, "key"), body.json, &r, &err);
 		if (rc == 0 && !*object_text(r.json, "id"))
@@ -107,7 +104,6 @@ static void offer(struct courier *k, struct client *peer, const json_t *job)
 	}
 	reply_fini(&r);
 	reply_fini(&body);
-	strbuf_fini(&path);
 }
 
 /* ---- output ---- */
@@ -124,18 +120,17 @@ struct homing {
 
 static int piece_put(struct homing *h)
 {
-	struct strbuf path = {0}, text = {0};
+	struct strbuf text = {0};
 	json_t *body;
 
-	strbuf_printf(&path, "/v1/courier/%s/output", object_text(h->job, "name"));
 	base64_encode(strbuf_text(&h->piece), h->piece.n, &text);
 	body = json_pack("{s:s, s:I, s:s}", "stream", h->stream, "from", (json_int_t)h->at, "data", strbuf_text(&text));
-	int rc = client_ask_json(h->k->home, "POST", path.text, body, NULL, &h->err);
+	int rc = client_ask_json(h->k->home, "POST", api_path("/v1/courier/%s/output", object_text(h->job, "name")),
+				 body, NULL, &h->err);
 	h->failed = rc < 0 && strcmp(client_code(h->k->home), "refused") == 0;
 	h->at += (int64_t)h->piece.n;
 	strbuf_clear(&h->piece);
 	json_decref(body);
-	strbuf_fini(&path);
 	strbuf_fini(&text);
 	return rc;
 }
@@ -212,14 +207,11 @@ static void delete_there(struct client *peer, const json_t *job)
 
 static void look(struct courier *k, struct client *peer, const json_t *job)
 {
-	struct strbuf path = {0};
 	struct reply r = {0};
 	struct err err;
 	int rc;
 
-	strbuf_puts(&path, "/v1/jobs/");
-	url_quote(object_text(job, "there"), &path);
-	rc = client_ask(peer, "GET", path.text, NULL, 0, &r, &err);
+	rc = client_ask(peer, "GET", api_path("/v1/jobs/%s", object_text(job, "there")), NULL, 0, &r, &err);
 	if (rc == 0 && strcmp(object_text(r.json, "state"), "C") == 0) {
 		ended(k, peer, job, r.json);
 	} else if (rc == 0 && !*object_text(r.json, "state")) {
@@ -237,7 +229,6 @@ static void look(struct courier *k, struct client *peer, const json_t *job)
 		trouble(k, job, &err);
 	}
 	reply_fini(&r);
-	strbuf_fini(&path);
 }
 
 static struct client *site_client(struct courier *k, const json_t *sites, const char *name)

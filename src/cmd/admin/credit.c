@@ -5,63 +5,57 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/table.h"
 #include "base/timetext.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/listing.h"
 #include "cmd/lib/show.h"
 #include "rules/quota_file.h"
 
-static const char *hours(int64_t seconds, char *buf, size_t size)
+static void hours(int64_t seconds, struct strbuf *cell)
 {
 	char text[40];
 
-	snprintf(buf, size, "%s%s", seconds < 0 ? "-" : "",
-		 duration_format(seconds < 0 ? -seconds : seconds, text, sizeof text));
-	return buf;
+	strbuf_printf(cell, "%s%s", seconds < 0 ? "-" : "",
+		      duration_format(seconds < 0 ? -seconds : seconds, text, sizeof text));
+}
+
+static void cell_hours(const json_t *x, const char *key, struct strbuf *cell)
+{
+	hours(object_number(x, key, 0), cell);
 }
 
 /* ---- showing credits ---- */
 
-static void print_accounts(const json_t *answer)
+static void cell_rate(const json_t *x, const char *key, struct strbuf *cell)
 {
-	static const char *const columns[] = {"account", "unit",     ">rate",	 ">available", ">escrow",
-					      ">spent",	 ">expired", ">balance", "next expiry"};
-	static const char *const keys[] = {"available", "escrow", "spent", "expired", "balance"};
-	const json_t *list = json_object_get(answer, "accounts"), *x;
-	struct table *t = table_create(columns, 9);
-	char buf[48];
-	size_t i;
-
-	json_array_foreach(list, i, x)
-	{
-		int64_t expires = object_number(json_array_get(json_object_get(x, "deposits"), 0), "expires", 0);
-
-		table_cell(t, "%s", object_text(x, "account"));
-		table_cell(t, "%s", object_text(x, "unit"));
-		table_cell(t, "%lld%%", (long long)object_number(x, "rate", 0));
-		for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-			table_cell(t, "%s", hours(object_number(x, keys[k], 0), buf, sizeof buf));
-		table_cell(t, "%s", expires ? instant_format(expires, buf, sizeof buf) : "-");
-	}
-	if (json_array_size(list))
-		table_print(t, stdout, 0);
-	else
-		printf("No account uses credits (set credit_unit of an account with qmgr).\n");
-	table_destroy(t);
+	strbuf_printf(cell, "%lld%%", (long long)object_number(x, key, 0));
 }
 
-static int run(const struct command *c, const void *arguments, const struct operands *operands)
+static void cell_expiry(const json_t *x, const char *key, struct strbuf *cell)
 {
-	const struct show_arguments *a = arguments;
-	struct strbuf path = {0};
-	int code;
-
-	strbuf_puts(&path, "/v1/credits");
-	query_add(&path, "account", operands->n ? operands->v[0] : NULL);
-	code = show_answer(c, path.text, a->json, print_accounts);
-	strbuf_fini(&path);
-	return code;
+	cell_instant(json_array_get(json_object_get(x, key), 0), "expires", cell);
+	strbuf_puts(cell, cell->n ? "" : "-");
 }
+
+static const struct listing_column account_columns[] = {
+	{"account", "account", .make = cell_plain},
+	{"unit", "unit", .make = cell_plain},
+	{">rate", "rate", .make = cell_rate},
+	{">available", "available", .make = cell_hours},
+	{">escrow", "escrow", .make = cell_hours},
+	{">spent", "spent", .make = cell_hours},
+	{">expired", "expired", .make = cell_hours},
+	{">balance", "balance", .make = cell_hours},
+	{"next expiry", "deposits", .make = cell_expiry},
+	{0},
+};
+
+static const struct listing accounts = {
+	.path = "/v1/credits?account=%s",
+	.key = "accounts",
+	.columns = account_columns,
+	.none = "No account uses credits (set credit_unit of an account with qmgr).",
+};
 
 const struct command command_credit = {
 	.name = "credit",
@@ -74,7 +68,8 @@ const struct command command_credit = {
 	.examples = EXAMPLES({"shunt credit", "Show the remaining credits of the accounts that you may charge."}),
 	.options = show_options,
 	.size = sizeof(struct show_arguments),
-	.run = run,
+	.run = listing_run,
+	.listing = &accounts,
 };
 
 /* ---- changes ---- */
@@ -182,51 +177,45 @@ static const struct option statement_options[] = {
 	{0},
 };
 
+static void cell_change(const json_t *x, const char *key, struct strbuf *cell)
+{
+	int64_t amount = object_number(x, key, 0);
+
+	strbuf_puts(cell, amount < 0 ? "" : "+");
+	hours(amount, cell);
+}
+
 static void print_lines(const json_t *answer)
 {
-	static const char *const columns[] = {"time", "cause", "job", ">change"};
-	const json_t *list = json_object_get(answer, "lines"), *x;
-	struct table *t = table_create(columns, 4);
-	int64_t sum = 0;
-	char buf[48];
+	static const struct listing_column columns[] = {
+		{"time", "time", .make = cell_instant},
+		{"cause", "cause", .make = cell_plain},
+		{"job", "job", .make = cell_plain},
+		{">change", "amount", .make = cell_change},
+		{0},
+	};
+	json_t *lines = json_copy(json_object_get(answer, "lines")), *line;
+	json_int_t sum = 0;
 	size_t i;
 
-	json_array_foreach(list, i, x)
-	{
-		int64_t n = object_number(x, "amount", 0);
-
-		sum += n;
-		table_cell(t, "%s", instant_format(object_number(x, "time", 0), buf, sizeof buf));
-		table_cell(t, "%s", object_text(x, "cause"));
-		table_cell(t, "%s", object_text(x, "job"));
-		table_cell(t, "%s%s", n < 0 ? "" : "+", hours(n, buf, sizeof buf));
-	}
-	table_cell(t, "%s", "");
-	table_cell(t, "%s", "sum");
-	table_cell(t, "%s", "");
-	table_cell(t, "%s%s", sum < 0 ? "" : "+", hours(sum, buf, sizeof buf));
-	table_print(t, stdout, 0);
-	table_destroy(t);
+	json_array_foreach(lines, i, line) sum += object_number(line, "amount", 0);
+	json_array_append_new(lines, json_pack("{s:s, s:I}", "cause", "sum", "amount", sum));
+	listing_print(lines, columns, NULL);
+	json_decref(lines);
 }
 
 static int statement(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct statement_arguments *a = arguments;
-	struct strbuf path = {0};
 	int32_t month = 0;
-	char text[16];
-	struct err err;
-	int code;
+	char text[16] = "";
 
-	if (a->month && (quota_end_parse(a->month, &month, &err) < 0 || !month))
+	if (a->month && (quota_end_parse(a->month, &month, NULL) < 0 || !month))
 		return command_misused(c, "--month: \"%s\" is not a month such as \"Apr 2027\"", a->month);
-	snprintf(text, sizeof text, "%d", month);
-	strbuf_puts(&path, "/v1/credits/statement");
-	query_add(&path, "account", operands->v[0]);
-	query_add(&path, "month", month ? text : NULL);
-	code = show_answer(c, path.text, a->json, print_lines);
-	strbuf_fini(&path);
-	return code;
+	if (month)
+		snprintf(text, sizeof text, "%d", month);
+	return show_answer(c, api_path("/v1/credits/statement?account=%s&month=%s", operands->v[0], text), a->json,
+			   print_lines);
 }
 
 const struct command command_credit_statement = {

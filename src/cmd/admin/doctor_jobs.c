@@ -56,16 +56,12 @@ static void rest(struct doctor *d, const char *check, size_t n, const char *what
 void doctor_jobs(struct doctor *d)
 {
 	struct seen seen = {.d = d};
-	struct strbuf path = {0};
 	struct err err;
 
-	strbuf_puts(&path, "/v1/jobs?order=number");
-	query_add(&path, "fields", fields);
-	if (tsv_read(d->client, path.text, COLUMNS, job_row, &seen, &err) < 0)
+	if (tsv_read(d->client, api_path("/v1/jobs?order=number&fields=%s", fields), COLUMNS, job_row, &seen, &err) < 0)
 		doctor_find(d, LEVEL_PROBLEM, "server",
 			    "run 'shunt doctor' again; if this stays, look into the server's log",
 			    "the list of jobs can't be read: %s", err.text);
-	strbuf_fini(&path);
 	rest(d, "jobs", seen.misfits, "jobs can never start");
 	rest(d, "jobs", seen.failed, "jobs are held after failed starts");
 	rest(d, "homes", seen.homeless, "jobs ran without their working directory");

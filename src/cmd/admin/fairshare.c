@@ -4,41 +4,45 @@
  */
 #include <string.h>
 
-#include "base/table.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/listing.h"
 #include "cmd/lib/show.h"
 
-/* Adds "alice", indented; "group students" if the kind is not obvious. */
-static void name_cell(struct table *t, const json_t *x)
+/* Writes "alice", indented; "group students" if the kind is not obvious. */
+static void cell_name(const json_t *x, const char *key, struct strbuf *cell)
 {
-	const char *level = object_text(x, "level"), *name = object_text(x, "name");
+	const char *level = object_text(x, "level"), *name = object_text(x, key);
 	bool user = strcmp(level, "user") == 0;
 
-	table_cell(t, "%*s%s%s%s", 2 * (int)object_number(x, "depth", 0), "", user ? "" : level, user ? "" : " ",
-		   *name ? name : "(none)");
+	strbuf_printf(cell, "%*s%s%s%s", 2 * (int)object_number(x, "depth", 0), "", user ? "" : level, user ? "" : " ",
+		      *name ? name : "(none)");
+}
+
+static void cell_target(const json_t *x, const char *key, struct strbuf *cell)
+{
+	bool own = json_is_true(json_object_get(x, "own"));
+
+	strbuf_printf(cell, own ? "%.0f%%" : "(%.1f%%)", json_number_value(json_object_get(x, key)));
+}
+
+static void cell_standing(const json_t *x, const char *key, struct strbuf *cell)
+{
+	if (strcmp(object_text(x, "level"), "user") == 0)
+		strbuf_printf(cell, "%.0f", json_number_value(json_object_get(x, key)));
 }
 
 static void shares_print(const json_t *answer)
 {
-	static const char *const columns[] = {"=who", ">target", ">used", ">CPU hours", ">standing"};
-	const json_t *shares = json_object_get(answer, "shares"), *x;
-	struct table *t = table_create(columns, 5);
-	size_t i;
+	static const struct listing_column columns[] = {
+		{"=who", "name", .make = cell_name},
+		{">target", "target", .make = cell_target},
+		{">used", "used", .format = "%.1f%%"},
+		{">CPU hours", "cpu_hours", .format = "%.1f"},
+		{">standing", "standing", .make = cell_standing},
+		{0},
+	};
 
-	json_array_foreach(shares, i, x)
-	{
-		bool own = json_is_true(json_object_get(x, "own"));
-		name_cell(t, x);
-		table_cell(t, own ? "%.0f%%" : "(%.1f%%)", json_number_value(json_object_get(x, "target")));
-		table_cell(t, "%.1f%%", json_number_value(json_object_get(x, "used")));
-		table_cell(t, "%.1f", json_number_value(json_object_get(x, "cpu_hours")));
-		if (strcmp(object_text(x, "level"), "user") == 0)
-			table_cell(t, "%.0f", json_number_value(json_object_get(x, "standing")));
-		else
-			table_cell(t, " ");
-	}
-	table_print(t, stdout, 0);
-	table_destroy(t);
+	listing_print(json_object_get(answer, "shares"), columns, NULL);
 }
 
 static void print(const json_t *answer)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/table.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/listing.h"
 #include "cmd/lib/show.h"
 #include "cmd/pbs/qsub.h"
 
@@ -23,47 +23,41 @@ static const struct example examples[] = {
 	{0},
 };
 
-static void words_cell(struct table *t, const json_t *list)
+static void cell_state(const json_t *x, const char *key, struct strbuf *cell)
 {
-	struct strbuf text = {0};
-	const json_t *x;
-	size_t i;
+	const char *state = object_text(x, key);
 
-	json_array_foreach(list, i, x) strbuf_printf(&text, "%s%s", i ? " " : "", value_text(x));
-	table_cell(t, "%s", text.n ? text.text : "-");
-	strbuf_fini(&text);
+	strbuf_puts(cell, strcmp(state, "in_force") == 0 ? "in force" : state);
 }
 
-static void hook_row(struct table *t, const json_t *x)
+static void cell_mean(const json_t *x, const char *key, struct strbuf *cell)
 {
 	int64_t calls = object_number(x, "calls", 0);
 
-	table_cell(t, "%s", object_text(x, "name"));
-	table_cell(t, "%s", strcmp(object_text(x, "state"), "in_force") == 0 ? "in force" : object_text(x, "state"));
-	words_cell(t, json_object_get(x, "events"));
-	table_cell(t, "%lld", (long long)calls);
-	table_cell(t, "%lld", (long long)object_number(x, "failures", 0));
-	table_cell(t, "%.2f ms", calls ? (double)object_number(x, "microseconds", 0) / 1e3 / (double)calls : 0);
-	table_cell(t, "%.2f ms", (double)object_number(x, "longest", 0) / 1e3);
+	strbuf_printf(cell, "%.2f ms", calls ? (double)object_number(x, key, 0) / 1e3 / (double)calls : 0);
+}
+
+static void cell_ms(const json_t *x, const char *key, struct strbuf *cell)
+{
+	strbuf_printf(cell, "%.2f ms", (double)object_number(x, key, 0) / 1e3);
 }
 
 static void hooks_print(const json_t *answer)
 {
-	static const char *const columns[] = {"hook", "state", "events", ">calls", ">failed", ">mean", ">longest"};
+	static const struct listing_column columns[] = {
+		{"hook", "name", .make = cell_plain},	     {"state", "state", .make = cell_state},
+		{"events", "events", .make = cell_words},    {">calls", "calls", .make = cell_plain},
+		{">failed", "failures", .make = cell_plain}, {">mean", "microseconds", .make = cell_mean},
+		{">longest", "longest", .make = cell_ms},    {0},
+	};
 	const json_t *list = json_object_get(answer, "hooks"), *x;
-	struct table *t;
 	size_t i;
 
 	if (*object_text(answer, "problem"))
 		printf("The directory is not read: %s\n", object_text(answer, "problem"));
-	if (json_array_size(list) == 0) {
+	if (json_array_size(list) == 0)
 		printf("No hooks. A file NAME.lua in %s becomes one.\n", object_text(answer, "directory"));
-		return;
-	}
-	t = table_create(columns, 7);
-	json_array_foreach(list, i, x) hook_row(t, x);
-	table_print(t, stdout, 0);
-	table_destroy(t);
+	listing_print(list, columns, "");
 	json_array_foreach(list, i, x)
 	{
 		if (*object_text(x, "problem"))

@@ -57,20 +57,16 @@ struct keeper {
 
 static json_t *keep_tell(struct keep *o, json_t *body, struct err *err)
 {
-	struct strbuf path = {0};
 	struct reply r = {0};
 	json_t *answer = NULL;
 
-	strbuf_puts(&path, "/v1/keeper/");
-	url_quote(o->name, &path);
-	int rc = client_ask_json(o->k->home, "POST", path.text, body, &r, err);
+	int rc = client_ask_json(o->k->home, "POST", api_path("/v1/keeper/%s", o->name), body, &r, err);
 	if (rc == 0)
 		answer = json_incref(r.json);
 	else if (!*client_code(o->k->home))
 		o->k->rc = rc;
 	json_decref(body);
 	reply_fini(&r);
-	strbuf_fini(&path);
 	return answer;
 }
 
@@ -251,7 +247,6 @@ static bool request_look(const struct keep *o, int id, struct provider_request *
 static void failures_count(struct keep *o)
 {
 	struct provider_request r;
-	struct strbuf path = {0};
 	struct err err;
 	int n = 0, last = o->forgiven;
 
@@ -262,16 +257,13 @@ static void failures_count(struct keep *o)
 	}
 	if (n < FAILURES)
 		return;
-	strbuf_puts(&path, "/v1/overlays/");
-	url_quote(o->name, &path);
 	struct strbuf why = {0};
 	strbuf_printf(&why, "%d requests in a row brought no node; the last: %.300s", n, o->trouble ? o->trouble : "?");
 	json_t *body = json_pack("{s:b, s:s}", "paused", true, "why", why.text);
-	client_ask_json(o->k->home, "PATCH", path.text, body, NULL, &err);
+	client_ask_json(o->k->home, "PATCH", api_path("/v1/overlays/%s", o->name), body, NULL, &err);
 	o->forgiven = last;
 	json_decref(body);
 	strbuf_fini(&why);
-	strbuf_fini(&path);
 }
 
 /* Returns the nodes of requests that the server does not know yet. */

@@ -232,20 +232,16 @@ const struct command command_login = {
 /* Has the server revoke the token; returns false if that failed. */
 static bool token_revoke(const struct login *l, struct err *err)
 {
-	struct strbuf path = {0};
 	struct client *client;
 	struct token t;
 	bool done = false;
 
 	if (token_parse(l->token, &t, err) < 0 || client_open_cluster(l->name, &client, err) < 0)
 		return false;
-	strbuf_puts(&path, "/v1/tokens/");
-	url_quote(t.id, &path);
-	int rc = client_ask(client, "DELETE", path.text, NULL, 0, NULL, err);
+	int rc = client_ask(client, "DELETE", api_path("/v1/tokens/%s", t.id), NULL, 0, NULL, err);
 	/* it is no longer valid in either case */
 	done = rc == 0 || strcmp(client_code(client), "unauthorized") == 0;
 	client_close(client);
-	strbuf_fini(&path);
 	return done;
 }
 

@@ -7,6 +7,7 @@
 #include "base/table.h"
 #include "base/timetext.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/listing.h"
 #include "cmd/lib/show.h"
 
 #define BAR_WIDE 20
@@ -23,191 +24,146 @@ static const struct option options[] = {
 	{0},
 };
 
-/* The columns to show, for all nodes. */
-struct shape {
-	bool load, memory, disk, swap, gpus, speed, jobs, features, note;
-	int bar; /* width of a bar, characters */
-};
-
-/* Draws "####----": used and free. */
-static const char *bar(int64_t used, int64_t all, int width, char buf[BAR_WIDE + 1])
+/* Returns the member "disk_used" for "disk". */
+static int64_t used_of(const json_t *node, const char *key)
 {
-	int64_t n = all > 0 ? (used * width + all - 1) / all : 0;
+	char used[32];
 
-	for (int i = 0; i < width; i++)
-		buf[i] = i < n ? '#' : '-';
-	buf[width] = '\0';
-	return buf;
+	snprintf(used, sizeof used, "%s_used", key);
+	return object_number(node, used, 0);
 }
 
-static double speed_of_node(const json_t *node)
+/* Draws "####----": used and free. */
+static void cell_bar(const json_t *node, const char *key, struct strbuf *cell)
 {
-	const json_t *speed = json_object_get(node, "speed");
+	int64_t all = object_number(node, key, 0);
+	int columns = terminal_columns(), width = columns && columns < NARROW ? BAR_NARROW : BAR_WIDE;
+	int64_t n = all > 0 ? (used_of(node, key) * width + all - 1) / all : 0;
+
+	for (int i = 0; i < width && (all > 0 || strcmp(key, "cpus") == 0); i++)
+		strbuf_char(cell, i < n ? '#' : '-');
+}
+
+static void cell_cpus(const json_t *node, const char *key, struct strbuf *cell)
+{
+	strbuf_printf(cell, "%lld/%lld", (long long)used_of(node, key), (long long)object_number(node, key, 0));
+}
+
+static void cell_gpus(const json_t *node, const char *key, struct strbuf *cell)
+{
+	if (object_number(node, key, 0) > 0)
+		cell_cpus(node, key, cell);
+}
+
+static void cell_load(const json_t *node, const char *key, struct strbuf *cell)
+{
+	if (json_is_number(json_object_get(node, key)))
+		strbuf_printf(cell, "%.2f", json_number_value(json_object_get(node, key)));
+}
+
+/* Writes "20g/1t". */
+static void cell_kib(const json_t *node, const char *key, struct strbuf *cell)
+{
+	int64_t all = object_number(node, key, 0), used = used_of(node, key);
+	char first[64], second[64];
+
+	if (all > 0)
+		strbuf_printf(cell, "%s/%s", used ? memory_human(used, first, sizeof first) : "0",
+			      memory_human(all, second, sizeof second));
+}
+
+static double speed_of_node(const json_t *node, const char *key)
+{
+	const json_t *speed = json_object_get(node, key);
 
 	return json_is_number(speed) ? json_number_value(speed) : 1;
 }
 
-static void shape_see(struct shape *s, const json_t *node)
+static void cell_speed(const json_t *node, const char *key, struct strbuf *cell)
 {
-	s->load |= json_is_number(json_object_get(node, "load"));
-	s->memory |= object_number(node, "memory", 0) > 0;
-	/* nearly every node has a disk: shown only if jobs use it */
-	s->disk |= object_number(node, "disk_used", 0) > 0;
-	s->swap |= object_number(node, "swap_used", 0) > 0;
-	s->gpus |= object_number(node, "gpus", 0) > 0;
-	s->speed |= speed_of_node(node) != 1;
-	s->jobs |= json_array_size(json_object_get(node, "jobs")) > 0;
-	s->features |= json_array_size(json_object_get(node, "features")) > 0 || *object_text(node, "class");
-	s->note |= *object_text(node, "note") || *object_text(node, "health") ||
-		   object_number(node, "drain_at", 0) > 0 || json_is_true(json_object_get(node, "outdated"));
+	strbuf_printf(cell, "%g", speed_of_node(node, key));
 }
 
-static struct table *shape_table(const struct shape *s)
+/* Writes the jobs, each once: pieces of the same job come together. */
+static void cell_jobs(const json_t *node, const char *key, struct strbuf *cell)
 {
-	const char *column[14];
-	int n = 0;
-
-	column[n++] = "node";
-	column[n++] = "state";
-	column[n++] = ">cpus";
-	column[n++] = "used";
-	if (s->load)
-		column[n++] = ">load";
-	if (s->memory) {
-		column[n++] = ">memory";
-		column[n++] = "used";
-	}
-	if (s->disk)
-		column[n++] = ">disk";
-	if (s->swap)
-		column[n++] = ">swap";
-	if (s->gpus)
-		column[n++] = ">gpus";
-	if (s->speed)
-		column[n++] = ">speed";
-	if (s->jobs)
-		column[n++] = "~jobs";
-	if (s->features)
-		column[n++] = "~features";
-	if (s->note)
-		column[n++] = "~note";
-	return table_create(column, n);
-}
-
-/* Adds "20g/1t". */
-static void kib_cell(struct table *t, const json_t *node, const char *all_key, const char *used_key)
-{
-	int64_t all = object_number(node, all_key, 0), used = object_number(node, used_key, 0);
-	char first[64], second[64];
-
-	if (all > 0)
-		table_cell(t, "%s/%s", used ? memory_human(used, first, sizeof first) : "0",
-			   memory_human(all, second, sizeof second));
-	else
-		table_cell(t, " ");
-}
-
-static void memory_cells(const struct shape *s, struct table *t, const json_t *node)
-{
-	int64_t all = object_number(node, "memory", 0), used = object_number(node, "memory_used", 0);
-	char buf[BAR_WIDE + 1];
-
-	kib_cell(t, node, "memory", "memory_used");
-	table_cell(t, "%s", all > 0 ? bar(used, all, s->bar, buf) : " ");
-}
-
-/* Adds the jobs, each once: pieces of the same job come together. */
-static void jobs_cell(struct table *t, const json_t *node)
-{
-	struct strbuf jobs = {0};
 	const char *last = "";
 	const json_t *job;
 	char buf[64];
 	size_t i;
 
-	json_array_foreach(json_object_get(node, "jobs"), i, job)
+	json_array_foreach(json_object_get(node, key), i, job)
 	{
 		const char *id = object_text(job, "id");
 		if (strcmp(id, last) != 0)
-			strbuf_printf(&jobs, "%s%s", i ? " " : "", id_short(id, buf, sizeof buf));
+			strbuf_printf(cell, "%s%s", i ? " " : "", id_short(id, buf, sizeof buf));
 		last = id;
 	}
-	table_cell(t, "%s", strbuf_text(&jobs));
-	strbuf_fini(&jobs);
 }
 
-/* Adds the features; the class counts as the first. */
-static void features_cell(struct table *t, const json_t *node)
+/* Writes the features; the class counts as the first. */
+static void cell_features(const json_t *node, const char *key, struct strbuf *cell)
 {
 	const char *class = object_text(node, "class");
-	struct strbuf list = {0};
 	const json_t *f;
 	size_t i;
 
-	strbuf_puts(&list, class);
-	json_array_foreach(json_object_get(node, "features"), i, f)
+	strbuf_puts(cell, class);
+	json_array_foreach(json_object_get(node, key), i, f)
 	{
 		if (json_is_string(f) && strcmp(value_text(f), class) != 0)
-			strbuf_printf(&list, "%s%s", list.n ? "," : "", value_text(f));
+			strbuf_printf(cell, "%s%s", cell->n ? "," : "", value_text(f));
 	}
-	table_cell(t, "%s", strbuf_text(&list));
-	strbuf_fini(&list);
 }
 
-static void note_cell(struct table *t, const json_t *node)
+static void cell_note(const json_t *node, const char *key, struct strbuf *cell)
 {
-	const char *note = object_text(node, "note"), *health = object_text(node, "health");
-
+	const char *note = object_text(node, key), *health = object_text(node, "health");
 	int64_t at = object_number(node, "drain_at", 0);
-	struct strbuf text = {0};
 	char when[40];
 
 	if (at > 0)
-		strbuf_printf(&text, "out of service at %s", instant_format(at, when, sizeof when));
+		strbuf_printf(cell, "out of service at %s", instant_format(at, when, sizeof when));
 	if (*note)
-		strbuf_printf(&text, "%s%s", text.n ? ": " : "", note);
+		strbuf_printf(cell, "%s%s", cell->n ? ": " : "", note);
 	if (*health)
-		strbuf_printf(&text, "%s%s", text.n ? "; " : "", health);
+		strbuf_printf(cell, "%s%s", cell->n ? "; " : "", health);
 	if (json_is_true(json_object_get(node, "outdated")))
-		strbuf_printf(&text, "%solder agent (protocol %lld)", text.n ? "; " : "",
+		strbuf_printf(cell, "%solder agent (protocol %lld)", cell->n ? "; " : "",
 			      (long long)object_number(node, "protocol", 0));
-	table_cell(t, "%s", strbuf_text(&text));
-	strbuf_fini(&text);
 }
 
-static void node_row(const struct shape *s, struct table *t, const json_t *node)
-{
-	int64_t cpus = object_number(node, "cpus", 0), used = object_number(node, "cpus_used", 0),
-		gpus = object_number(node, "gpus", 0);
-	const json_t *load = json_object_get(node, "load");
-	char buf[BAR_WIDE + 1];
+static const struct listing_column all_columns[] = {
+	{"node", "name", .make = cell_plain},
+	{"state", "state", .make = cell_plain},
+	{">cpus", "cpus", .make = cell_cpus},
+	{"used", "cpus", .make = cell_bar},
+	{">load", "load", .make = cell_load},
+	{">memory", "memory", .make = cell_kib},
+	{"used", "memory", .make = cell_bar},
+	{">disk", "disk", .make = cell_kib},
+	{">swap", "swap", .make = cell_kib},
+	{">gpus", "gpus", .make = cell_gpus},
+	{">speed", "speed", .make = cell_speed},
+	{"~jobs", "jobs", .make = cell_jobs},
+	{"~features", "features", .make = cell_features},
+	{"~note", "note", .make = cell_note},
+};
 
-	table_cell(t, "%s", object_text(node, "name"));
-	table_cell(t, "%s", object_text(node, "state"));
-	table_cell(t, "%lld/%lld", (long long)used, (long long)cpus);
-	table_cell(t, "%s", bar(used, cpus, s->bar, buf));
-	if (s->load && json_is_number(load))
-		table_cell(t, "%.2f", json_number_value(load));
-	else if (s->load)
-		table_cell(t, " ");
-	if (s->memory)
-		memory_cells(s, t, node);
-	if (s->disk)
-		kib_cell(t, node, "disk", "disk_used");
-	if (s->swap)
-		kib_cell(t, node, "swap", "swap_used");
-	if (s->gpus && gpus > 0)
-		table_cell(t, "%lld/%lld", (long long)object_number(node, "gpus_used", 0), (long long)gpus);
-	else if (s->gpus)
-		table_cell(t, " ");
-	if (s->speed)
-		table_cell(t, "%g", speed_of_node(node));
-	if (s->jobs)
-		jobs_cell(t, node);
-	if (s->features)
-		features_cell(t, node);
-	if (s->note)
-		note_cell(t, node);
+/* Returns true if a node is worth the column. */
+static bool is_worth(const json_t *node, const struct listing_column *column)
+{
+	struct strbuf cell = {0};
+
+	if (column->make == cell_speed)
+		return speed_of_node(node, column->key) != 1;
+	/* nearly every node has a disk: shown only if jobs use it */
+	if (strcmp(column->key, "disk") == 0 || strcmp(column->key, "swap") == 0)
+		return used_of(node, column->key) > 0;
+	column->make(node, column->key, &cell);
+	bool worth = cell.n > 0;
+	strbuf_fini(&cell);
+	return worth;
 }
 
 static bool wanted(const json_t *node, const struct operands *operands)
@@ -220,17 +176,21 @@ static bool wanted(const json_t *node, const struct operands *operands)
 
 static void nodes_print(const json_t *nodes)
 {
-	int columns = terminal_columns();
-	struct shape s = {.bar = columns && columns < NARROW ? BAR_NARROW : BAR_WIDE};
+	struct listing_column columns[sizeof all_columns / sizeof *all_columns + 1] = {0};
 	const json_t *node;
-	size_t i;
+	size_t n = 0, i;
 
-	json_array_foreach(nodes, i, node) shape_see(&s, node);
-	struct table *t = shape_table(&s);
+	for (size_t k = 0; k < sizeof all_columns / sizeof *all_columns; k++) {
+		bool worth = false;
+		json_array_foreach(nodes, i, node) worth = worth || is_worth(node, &all_columns[k]);
+		if (worth)
+			columns[n++] = all_columns[k];
+	}
+	if (json_array_size(nodes) == 0)
+		return;
+	struct table *t = listing_table(nodes, columns);
 	states_color(t);
-	json_array_foreach(nodes, i, node) node_row(&s, t, node);
-	if (json_array_size(nodes) > 0)
-		table_print(t, stdout, 0);
+	table_print(t, stdout, 0);
 	table_destroy(t);
 }
 

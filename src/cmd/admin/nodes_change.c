@@ -11,10 +11,11 @@
 #include "cmd/lib/change.h"
 #include "cmd/lib/commands.h"
 #include "cmd/lib/object.h"
+#include "cmd/lib/query.h"
 #include "core/speed.h"
 
-/* Sends a request for each node of the lists; `rest` follows the name in the path. */
-static int nodes_each(const struct command *c, char *const *word, int n, const char *method, const char *rest,
+/* Sends a request for each node of the lists; `path` is a format of api_path(). */
+static int nodes_each(const struct command *c, char *const *word, int n, const char *method, const char *path,
 		      const json_t *body)
 {
 	struct change ch;
@@ -26,14 +27,8 @@ static int nodes_each(const struct command *c, char *const *word, int n, const c
 		name_list names = {0};
 		if (hostlist_parse(word[i], &names, &err) < 0)
 			ch.code = command_fail(c, "%s", err.text);
-		for (size_t k = 0; k < names.n; k++) {
-			struct strbuf path = {0};
-			strbuf_puts(&path, "/v1/nodes/");
-			url_quote(names.v[k], &path);
-			strbuf_puts(&path, rest);
-			change_ask(&ch, method, path.text, body, NULL, NULL);
-			strbuf_fini(&path);
-		}
+		for (size_t k = 0; k < names.n; k++)
+			change_ask(&ch, method, api_path(path, names.v[k]), body, NULL, NULL);
 		name_list_free(&names);
 	}
 	return change_close(&ch) == EXIT_OK ? EXIT_OK : EXIT_FAILED;
@@ -67,7 +62,7 @@ static int offline(const struct command *c, const void *arguments, const struct 
 
 	if (a->note)
 		json_object_set_new(body, "note", json_string(a->note));
-	int code = nodes_each(c, operands->v, operands->n, "PATCH", "", body);
+	int code = nodes_each(c, operands->v, operands->n, "PATCH", "/v1/nodes/%s", body);
 	json_decref(body);
 	return code;
 }
@@ -120,7 +115,7 @@ static int drain(const struct command *c, const void *arguments, const struct op
 		json_object_set_new(body, "offline", json_true());
 	if (a->note)
 		json_object_set_new(body, "note", json_string(a->note));
-	code = nodes_each(c, operands->v, operands->n, "PATCH", "", body);
+	code = nodes_each(c, operands->v, operands->n, "PATCH", "/v1/nodes/%s", body);
 	json_decref(body);
 	return code;
 }
@@ -142,7 +137,7 @@ const struct command command_nodes_drain = {
 static int online(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	json_t *body = json_pack("{s:b,s:n}", "offline", 0, "note");
-	int code = nodes_each(c, operands->v, operands->n, "PATCH", "", body);
+	int code = nodes_each(c, operands->v, operands->n, "PATCH", "/v1/nodes/%s", body);
 
 	json_decref(body);
 	return code;
@@ -224,7 +219,7 @@ static int set(const struct command *c, const void *arguments, const struct oper
 	if (a->force)
 		json_object_set_new(body, "force", json_true());
 	if (code == EXIT_OK)
-		code = nodes_each(c, node, n, "PATCH", "", body);
+		code = nodes_each(c, node, n, "PATCH", "/v1/nodes/%s", body);
 	json_decref(body);
 	free(node);
 	return code;
@@ -265,7 +260,8 @@ static int remove_them(const struct command *c, const void *arguments, const str
 {
 	const struct remove_arguments *a = arguments;
 
-	return nodes_each(c, operands->v, operands->n, "DELETE", a->force ? "?force=1" : "", NULL);
+	return nodes_each(c, operands->v, operands->n, "DELETE", a->force ? "/v1/nodes/%s?force=1" : "/v1/nodes/%s",
+			  NULL);
 }
 
 const struct command command_nodes_remove = {

@@ -8,11 +8,10 @@
 
 #include "bag/provider.h"
 #include "base/mem.h"
-#include "base/table.h"
 #include "base/text.h"
-#include "base/timetext.h"
 #include "cmd/lib/change.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/listing.h"
 #include "cmd/lib/show.h"
 
 struct add_arguments {
@@ -64,12 +63,6 @@ static int64_t smallest_node(const struct operands *o)
 	return least;
 }
 
-static void overlay_path(struct strbuf *path, const char *name)
-{
-	strbuf_puts(path, "/v1/overlays/");
-	url_quote(name, path);
-}
-
 /* Returns "slurm"; "pine" for "shunt:pine", "other" for "shunt:/home/me/other". */
 static const char *place_name(const char *place)
 {
@@ -82,7 +75,7 @@ static int add(const struct command *c, const void *arguments, const struct oper
 {
 	const struct add_arguments *a = arguments;
 	const char *place = o->v[0], *name = a->name ? a->name : place_name(place);
-	struct strbuf path = {0}, words = {0};
+	struct strbuf words = {0};
 	char tag[TAG_SIZE];
 	struct change ch = {.code = EXIT_FAILED};
 
@@ -101,16 +94,14 @@ static int add(const struct command *c, const void *arguments, const struct oper
 	json_t *body = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I}", "place", place, "words", strbuf_text(&words),
 				 "tag", tag, "max_nodes", (json_int_t)a->nodes, "time", (json_int_t)a->seconds, "cpus",
 				 (json_int_t)cpus, "idle", (json_int_t)a->idle);
-	overlay_path(&path, name);
 	if (body && change_open(&ch, c)) {
-		if (change_ask(&ch, "PUT", path.text, body, NULL, NULL))
+		if (change_ask(&ch, "PUT", api_path("/v1/overlays/%s", name), body, NULL, NULL))
 			printf("While jobs wait, up to %lld node%s of %lld CPU%s come%s from %s.\n",
 			       (long long)a->nodes, a->nodes == 1 ? "" : "s", (long long)cpus, cpus == 1 ? "" : "s",
 			       a->nodes == 1 ? "s" : "", place);
 		change_close(&ch);
 	}
 	json_decref(body);
-	strbuf_fini(&path);
 	strbuf_fini(&words);
 	return ch.code;
 }
@@ -134,51 +125,32 @@ const struct command command_overlay_add = {
 	.run = add,
 };
 
-static void requests_cell(struct table *t, const json_t *x)
+/* Counts the requests that run, for the key "running"; else the others. */
+static void cell_requests(const json_t *x, const char *key, struct strbuf *cell)
 {
-	int running = 0, pending = 0;
+	bool running = strcmp(key, "running") == 0;
+	int64_t n = 0;
 	json_t *r;
 	size_t i;
 
-	json_array_foreach(json_object_get(x, "requests"), i, r)
-	{
-		running += strcmp(object_text(r, "state"), "running") == 0;
-		pending += strcmp(object_text(r, "state"), "running") != 0;
-	}
-	table_cell(t, "%d", running);
-	table_cell(t, "%d", pending);
+	json_array_foreach(json_object_get(x, "requests"), i, r) n +=
+		(strcmp(object_text(r, "state"), "running") == 0) == running;
+	strbuf_int(cell, n);
 }
 
-static void list_print(const json_t *answer)
+static void cell_from(const json_t *x, const char *key, struct strbuf *cell)
 {
-	static const char *const columns[] = {"name",  "from",	   ">nodes",   ">max", ">CPUs",
-					      ">time", ">running", ">pending", "state"};
-	const json_t *all = json_object_get(answer, "overlays");
-	struct table *t;
-	char time[32];
+	const char *words = object_text(x, "words");
+
+	strbuf_printf(cell, "%s%s%s", object_text(x, key), *words ? " " : "", words);
+}
+
+/* Prints why overlays are paused, and what went wrong. */
+static void troubles_print(const json_t *all)
+{
 	json_t *x;
 	size_t i;
 
-	if (json_array_size(all) == 0) {
-		printf("No overlays: 'shunt overlay add' makes one.\n");
-		return;
-	}
-	t = table_create(columns, 9);
-	json_array_foreach(all, i, x)
-	{
-		table_cell(t, "%s", object_text(x, "name"));
-		table_cell(t, "%s%s%s", object_text(x, "place"), *object_text(x, "words") ? " " : "",
-			   object_text(x, "words"));
-		table_cell(t, "%lld", (long long)object_number(x, "nodes", 0));
-		table_cell(t, "%lld", (long long)object_number(x, "max_nodes", 0));
-		table_cell(t, "%lld", (long long)object_number(x, "cpus", 0));
-		table_cell(t, "%s", duration_human(object_number(x, "time", 0), time, sizeof time));
-		requests_cell(t, x);
-		table_cell(t, "%s", object_text(x, "state"));
-	}
-	if (json_array_size(all))
-		table_print(t, stdout, 0);
-	table_destroy(t);
 	json_array_foreach(all, i, x)
 	{
 		if (*object_text(x, "why"))
@@ -188,32 +160,34 @@ static void list_print(const json_t *answer)
 	}
 }
 
-static int list(const struct command *c, const void *arguments, const struct operands *o)
-{
-	return show_answer(c, "/v1/overlays", ((const struct show_arguments *)arguments)->json, list_print);
-}
+static const struct listing_column overlay_columns[] = {
+	{"name", "name", .make = cell_plain},		{"from", "place", .make = cell_from},
+	{">nodes", "nodes", .make = cell_plain},	{">max", "max_nodes", .make = cell_plain},
+	{">CPUs", "cpus", .make = cell_plain},		{">time", "time", .make = cell_duration},
+	{">running", "running", .make = cell_requests}, {">pending", "pending", .make = cell_requests},
+	{"state", "state", .make = cell_plain},		{0},
+};
+
+static const struct listing overlays = {
+	.path = "/v1/overlays",
+	.key = "overlays",
+	.columns = overlay_columns,
+	.none = "No overlays: 'shunt overlay add' makes one.",
+	.after = troubles_print,
+};
 
 const struct command command_overlay_list = {
 	.name = "overlay list",
 	.about = "List the overlays, with their nodes and allocations, and what went wrong.",
 	.options = show_options,
 	.size = sizeof(struct show_arguments),
-	.run = list,
+	.run = listing_run,
+	.listing = &overlays,
 };
 
 static int change(const struct command *c, const char *method, const char *name, json_t *body)
 {
-	struct strbuf path = {0};
-	struct change ch = {.code = EXIT_FAILED};
-
-	if (change_open(&ch, c)) {
-		overlay_path(&path, name);
-		change_ask(&ch, method, path.text, body, NULL, NULL);
-		change_close(&ch);
-	}
-	json_decref(body);
-	strbuf_fini(&path);
-	return ch.code;
+	return change_one(c, method, api_path("/v1/overlays/%s", name), body);
 }
 
 static int pause_run(const struct command *c, const void *arguments, const struct operands *o)

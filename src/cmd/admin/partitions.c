@@ -3,65 +3,52 @@
  */
 
 #include "base/hostlist.h"
-#include "base/table.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/listing.h"
 #include "cmd/lib/show.h"
 
-/* Adds nodes as "n[1-8]". */
-static void nodes_cell(struct table *t, const json_t *nodes)
+/* Writes nodes as "n[1-8]". */
+static void cell_nodes(const json_t *p, const char *key, struct strbuf *cell)
 {
 	VEC(char *) names = {0};
-	struct strbuf text = {0};
 	const json_t *v;
 	size_t i;
 
-	json_array_foreach(nodes, i, v) vec_push(&names, (char *)value_text(v));
-	hostlist_format(names.v, names.n, &text);
-	table_cell(t, "%s", strbuf_text(&text));
-	strbuf_fini(&text);
+	json_array_foreach(json_object_get(p, key), i, v) vec_push(&names, (char *)value_text(v));
+	hostlist_format(names.v, names.n, cell);
 	vec_free(&names);
 }
 
-static void partition_row(struct table *t, const json_t *p)
+static void cell_cpus(const json_t *p, const char *key, struct strbuf *cell)
 {
-	int64_t cpus = object_number(p, "cpus", 0), up = object_number(p, "cpus_up", 0);
-	char id[64];
+	int64_t cpus = object_number(p, key, 0), up = object_number(p, "cpus_up", 0);
 
-	table_cell(t, "%s", object_text(p, "name"));
-	table_cell(t, "%s", object_text(p, "state"));
 	if (up < cpus)
-		table_cell(t, "%lld of %lld", (long long)up, (long long)cpus);
-	else
-		table_cell(t, "%lld", (long long)cpus);
-	table_cell(t, "%s", id_short(object_text(p, "job"), id, sizeof id));
-	table_cell(t, "%lld", (long long)object_number(p, "waiting", 0));
-	nodes_cell(t, json_object_get(p, "nodes"));
-	table_cell(t, "%s", object_text(json_object_get(p, "attributes"), "comment"));
+		strbuf_printf(cell, "%lld of ", (long long)up);
+	cell_plain(p, key, cell);
 }
 
 static void print(const json_t *answer)
 {
-	static const char *const columns[] = {"partition", "state", ">cpus", "job", ">waiting", "~nodes", "!comment"};
-	const json_t *list = json_object_get(answer, "partitions"), *shared = json_object_get(answer, "shared"), *p;
-	struct table *t;
-	size_t i;
+	static const struct listing_column columns[] = {
+		{"partition", "name", .make = cell_plain},
+		{"state", "state", .make = cell_plain},
+		{">cpus", "cpus", .make = cell_cpus},
+		{"job", "job", .make = cell_id},
+		{">waiting", "waiting", .make = cell_plain},
+		{"~nodes", "nodes", .make = cell_nodes},
+		{"!comment", "attributes.comment", .make = cell_plain},
+		{0},
+	};
+	json_t *list = json_copy(json_object_get(answer, "partitions")), *shared = json_object_get(answer, "shared");
 
-	if (json_array_size(list) == 0) {
-		printf("No partitions: jobs share the nodes. A manager makes one with qmgr -c 'create partition A nodes = n[1-8]'.\n");
-		return;
-	}
-	t = table_create(columns, 7);
-	json_array_foreach(list, i, p) partition_row(t, p);
-	if (json_array_size(shared)) {
-		table_cell(t, "-");
-		table_cell(t, "shared");
-		for (int k = 0; k < 3; k++)
-			table_cell(t, " ");
-		nodes_cell(t, shared);
-		table_cell(t, " ");
-	}
-	table_print(t, stdout, 0);
-	table_destroy(t);
+	if (json_array_size(list) && json_array_size(shared))
+		json_array_append_new(list,
+				      json_pack("{s:s, s:s, s:O}", "name", "-", "state", "shared", "nodes", shared));
+	listing_print(
+		list, columns,
+		"No partitions: jobs share the nodes. A manager makes one with qmgr -c 'create partition A nodes = n[1-8]'.");
+	json_decref(list);
 }
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)

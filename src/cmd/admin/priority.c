@@ -7,6 +7,7 @@
 
 #include "base/table.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/listing.h"
 #include "cmd/lib/show.h"
 #include "cmd/lib/when.h"
 #include "cmd/sim/priority_past.h"
@@ -47,22 +48,17 @@ static void real_cell(struct table *t, const json_t *v)
 
 static void factors_print(const json_t *answer)
 {
-	static const char *const columns[] = {"=factor", ">weight", ">low", ">high", "unit", "!about"};
-	struct table *t = table_create(columns, 6);
-	const json_t *f;
-	size_t i;
+	static const struct listing_column columns[] = {
+		{"=factor", "name", .make = cell_plain},
+		{">weight", "weight", .make = cell_plain},
+		{">low", "low", .make = cell_plain},
+		{">high", "high", .make = cell_plain},
+		{"unit", "unit", .make = cell_plain},
+		{"!about", "about", .make = cell_plain},
+		{0},
+	};
 
-	json_array_foreach(json_object_get(answer, "factors"), i, f)
-	{
-		table_cell(t, "%s", object_text(f, "name"));
-		table_cell(t, "%lld", (long long)object_number(f, "weight", 0));
-		table_cell(t, "%lld", (long long)object_number(f, "low", 0));
-		table_cell(t, "%lld", (long long)object_number(f, "high", 0));
-		table_cell(t, "%s", object_text(f, "unit"));
-		table_cell(t, "%s", object_text(f, "about"));
-	}
-	table_print(t, stdout, 0);
-	table_destroy(t);
+	listing_print(json_object_get(answer, "factors"), columns, NULL);
 }
 
 /* Adds how many places a job moves up or down. */

@@ -8,6 +8,7 @@
 #include "base/timetext.h"
 #include "cmd/lib/change.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/listing.h"
 #include "cmd/lib/show.h"
 #include "rules/quota_file.h"
 
@@ -52,44 +53,49 @@ static void print_one(const json_t *quota)
 	table_destroy(t);
 }
 
+static void cell_left(const json_t *quota, const char *type, struct strbuf *cell)
+{
+	char buf[40];
+
+	strbuf_puts(cell, quota_hours(object_number(json_object_get(quota, "left"), type, 0), buf, sizeof buf));
+}
+
+static void cell_limit(const json_t *quota, const char *type, struct strbuf *cell)
+{
+	char buf[40];
+
+	strbuf_puts(cell, quota_hours(object_number(json_object_get(quota, "limit"), type, 0), buf, sizeof buf));
+}
+
+static void cell_end(const json_t *quota, const char *key, struct strbuf *cell)
+{
+	char buf[40];
+
+	strbuf_puts(cell, quota_end(end_of(quota), buf, sizeof buf));
+}
+
 static void print_all(const json_t *list)
 {
-	static const char *const columns[] = {"user", ">normal left",	   ">of", ">priority left",
-					      ">of",  ">interactive left", ">of", "end"};
-	struct table *t = table_create(columns, 8);
-	const json_t *quota;
-	char buf[40];
-	size_t i;
+	static const struct listing_column columns[] = {
+		{"user", "user", .make = cell_plain},
+		{">normal left", "normal", .make = cell_left},
+		{">of", "normal", .make = cell_limit},
+		{">priority left", "priority", .make = cell_left},
+		{">of", "priority", .make = cell_limit},
+		{">interactive left", "interactive", .make = cell_left},
+		{">of", "interactive", .make = cell_limit},
+		{"end", "end", .make = cell_end},
+		{0},
+	};
 
-	json_array_foreach(list, i, quota)
-	{
-		table_cell(t, "%s", object_text(quota, "user"));
-		for (int type = 0; type < QUOTA_TYPES; type++) {
-			table_cell(t, "%s", quota_hours(seconds_of(quota, "left", type), buf, sizeof buf));
-			table_cell(t, "%s", quota_hours(seconds_of(quota, "limit", type), buf, sizeof buf));
-		}
-		table_cell(t, "%s", quota_end(end_of(quota), buf, sizeof buf));
-	}
-	if (json_array_size(list))
-		table_print(t, stdout, 0);
-	else
-		printf("No user has quota, so none are counted: 'shunt quota set' gives some.\n");
-	table_destroy(t);
+	listing_print(list, columns, "No user has quota, so none are counted: 'shunt quota set' gives some.");
 }
 
 /* GETs the quota of a user, or of all. */
 static bool get(const struct command *c, struct client *client, const char *user, bool all, struct reply *ret,
 		int *code)
 {
-	struct strbuf path = {0};
-	bool got;
-
-	strbuf_puts(&path, "/v1/quota");
-	query_add(&path, "user", user);
-	query_add(&path, "all", all ? "1" : NULL);
-	got = show_get(c, client, path.text, ret, code);
-	strbuf_fini(&path);
-	return got;
+	return show_get(c, client, api_path("/v1/quota?user=%s&all=%s", user, all ? "1" : ""), ret, code);
 }
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
@@ -103,7 +109,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		return command_misused(c, "a user or --all, not both");
 	if (!show_open(c, &client))
 		return EXIT_FAILED;
-	if (get(c, client, operands->n ? operands->v[0] : NULL, a->all, &reply, &code)) {
+	if (get(c, client, operands->n ? operands->v[0] : "", a->all, &reply, &code)) {
 		const json_t *list = json_object_get(reply.json, "quota");
 
 		if (a->json)
@@ -242,19 +248,7 @@ const struct command command_quota_set = {
 
 static int drop(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	struct change ch;
-
-	if (!change_open(&ch, c))
-		return EXIT_FAILED;
-	for (int i = 0; i < operands->n; i++) {
-		struct strbuf path = {0};
-
-		strbuf_puts(&path, "/v1/quota/");
-		url_quote(operands->v[i], &path);
-		change_ask(&ch, "DELETE", path.text, NULL, NULL, NULL);
-		strbuf_fini(&path);
-	}
-	return change_close(&ch) == EXIT_OK ? EXIT_OK : EXIT_FAILED;
+	return change_delete(c, "quota", operands);
 }
 
 const struct command command_quota_drop = {
@@ -343,7 +337,7 @@ static int export(const struct command *c, const void *arguments, const struct o
 
 	if (!show_open(c, &client))
 		return EXIT_FAILED;
-	if (get(c, client, NULL, true, &reply, &code)) {
+	if (get(c, client, "", true, &reply, &code)) {
 		struct strbuf out = {0};
 		const json_t *quota;
 		size_t i;
@@ -385,61 +379,42 @@ static const struct option log_options[] = {
 	{0},
 };
 
-static void print_moves(const json_t *list)
+static void cell_change(const json_t *move, const char *key, struct strbuf *cell)
 {
-	static const char *const columns[] = {"time", "user", "type", "cause", "job", ">change"};
-	struct table *t = table_create(columns, 6);
-	const json_t *move;
+	int64_t n = object_number(move, key, 0);
 	char buf[40];
-	size_t i;
 
-	json_array_foreach(list, i, move)
-	{
-		int64_t n = object_number(move, "seconds", 0);
+	strbuf_printf(cell, "%s%s", n < 0 ? "-" : "+", duration_format(n < 0 ? -n : n, buf, sizeof buf));
+}
 
-		table_cell(t, "%s", instant_format(object_number(move, "time", 0), buf, sizeof buf));
-		table_cell(t, "%s", object_text(move, "user"));
-		table_cell(t, "%s", object_text(move, "type"));
-		table_cell(t, "%s", object_text(move, "cause"));
-		table_cell(t, "%s", object_text(move, "job"));
-		table_cell(t, "%s%s", n < 0 ? "-" : "+", duration_format(n < 0 ? -n : n, buf, sizeof buf));
-	}
-	if (json_array_size(list))
-		table_print(t, stdout, 0);
-	else
-		printf("Nothing changed.\n");
-	table_destroy(t);
+static void print_moves(const json_t *answer)
+{
+	static const struct listing_column columns[] = {
+		{"time", "time", .make = cell_instant},
+		{"user", "user", .make = cell_plain},
+		{"type", "type", .make = cell_plain},
+		{"cause", "cause", .make = cell_plain},
+		{"job", "job", .make = cell_plain},
+		{">change", "seconds", .make = cell_change},
+		{0},
+	};
+
+	listing_print(json_object_get(answer, "moves"), columns, "Nothing changed.");
 }
 
 static int log_run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct log_arguments *a = arguments;
-	struct strbuf path = {0};
-	struct client *client;
-	struct reply reply;
 	struct err err;
 	int32_t month = 0;
-	char number[16];
-	int code = EXIT_OK;
+	char text[16] = "";
 
 	if (a->month && quota_end_parse(a->month, &month, &err) < 0)
 		return command_misused(c, "--month: %s", err.text);
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	snprintf(number, sizeof number, "%d", month);
-	strbuf_puts(&path, "/v1/quota/moves");
-	query_add(&path, "user", operands->n ? operands->v[0] : NULL);
-	query_add(&path, "month", month ? number : NULL);
-	if (show_get(c, client, path.text, &reply, &code)) {
-		if (a->json)
-			show_json(reply.json);
-		else
-			print_moves(json_object_get(reply.json, "moves"));
-		reply_fini(&reply);
-	}
-	strbuf_fini(&path);
-	client_close(client);
-	return code;
+	if (month)
+		snprintf(text, sizeof text, "%d", month);
+	return show_answer(c, api_path("/v1/quota/moves?user=%s&month=%s", operands->n ? operands->v[0] : "", text),
+			   a->json, print_moves);
 }
 
 const struct command command_quota_log = {

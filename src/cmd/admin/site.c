@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/table.h"
 #include "client/client.h"
 #include "cmd/admin/courier.h"
 #include "cmd/lib/change.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/listing.h"
 #include "cmd/lib/show.h"
 #include "tls/pki.h"
 
@@ -27,16 +27,9 @@ static const struct option add_options[] = {
 	{0},
 };
 
-static void site_path(struct strbuf *path, const char *name)
-{
-	strbuf_puts(path, "/v1/sites/");
-	url_quote(name, path);
-}
-
 static int add(const struct command *c, const void *arguments, const struct operands *o)
 {
 	const struct add_arguments *a = arguments;
-	struct strbuf path = {0};
 	char *asked = NULL;
 	struct change ch = {.code = EXIT_FAILED};
 	struct err err;
@@ -50,14 +43,12 @@ static int add(const struct command *c, const void *arguments, const struct oper
 	free(asked);
 	if (!body)
 		return command_misused(c, "--server and --token are texts in UTF-8");
-	site_path(&path, o->v[0]);
 	if (change_open(&ch, c)) {
-		if (change_ask(&ch, "PUT", path.text, body, NULL, NULL))
+		if (change_ask(&ch, "PUT", api_path("/v1/sites/%s", o->v[0]), body, NULL, NULL))
 			printf("Jobs can be handed over to site %s: qsub -q QUEUE@%s\n", o->v[0], o->v[0]);
 		change_close(&ch);
 	}
 	json_decref(body);
-	strbuf_fini(&path);
 	return ch.code;
 }
 
@@ -75,51 +66,28 @@ const struct command command_site_add = {
 	.run = add,
 };
 
-static void list_print(const json_t *answer)
-{
-	static const char *const columns[] = {"name", "server", ">jobs"};
-	const json_t *sites = json_object_get(answer, "sites");
-	struct table *t = table_create(columns, 3);
-	json_t *x;
-	size_t i;
-
-	json_array_foreach(sites, i, x)
-	{
-		table_cell(t, "%s", object_text(x, "name"));
-		table_cell(t, "%s", object_text(x, "servers"));
-		table_cell(t, "%lld", (long long)object_number(x, "jobs", 0));
-	}
-	if (json_array_size(sites))
-		table_print(t, stdout, 0);
-	else
-		puts("No sites. 'shunt site add' adds one that jobs can be handed over to.");
-	table_destroy(t);
-}
-
-static int list(const struct command *c, const void *arguments, const struct operands *o)
-{
-	return show_answer(c, "/v1/sites", ((const struct show_arguments *)arguments)->json, list_print);
-}
+static const struct listing sites = {
+	.path = "/v1/sites",
+	.key = "sites",
+	.columns = (const struct listing_column[]){{"name", "name", .make = cell_plain},
+						   {"server", "servers", .make = cell_plain},
+						   {">jobs", "jobs", .make = cell_plain},
+						   {0}},
+	.none = "No sites. 'shunt site add' adds one that jobs can be handed over to.",
+};
 
 const struct command command_site_list = {
 	.name = "site list",
 	.about = "List the sites that jobs can be handed over to, with the number of this server's jobs there.",
 	.options = show_options,
 	.size = sizeof(struct show_arguments),
-	.run = list,
+	.run = listing_run,
+	.listing = &sites,
 };
 
 static int remove_site(const struct command *c, const void *arguments, const struct operands *o)
 {
-	struct strbuf path = {0};
-	struct change ch;
-
-	if (!change_open(&ch, c))
-		return EXIT_FAILED;
-	site_path(&path, o->v[0]);
-	change_ask(&ch, "DELETE", path.text, NULL, NULL, NULL);
-	strbuf_fini(&path);
-	return change_close(&ch);
+	return change_one(c, "DELETE", api_path("/v1/sites/%s", o->v[0]), NULL);
 }
 
 const struct command command_site_remove = {

@@ -7,10 +7,10 @@
  */
 #include <time.h>
 
-#include "base/table.h"
 #include "base/timetext.h"
 #include "cmd/lib/change.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/listing.h"
 #include "cmd/lib/show.h"
 
 struct create_arguments {
@@ -125,86 +125,60 @@ const struct command command_token_create = {
 
 /* ---- list ---- */
 
-struct list_arguments {
-	bool json;
-};
-
 static const struct option list_options[] = {
-	OPTION_ROW(FLAG, 0, "json", offsetof(struct list_arguments, json), NULL, "print JSON"),
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct show_arguments, json), NULL, "print JSON"),
 	{0},
 };
 
-static void token_row(struct table *t, const json_t *token, int64_t now)
+static void cell_when(const json_t *token, const char *key, struct strbuf *cell)
 {
-	int64_t used = object_number(token, "used", 0), uses = object_number(token, "uses", -1);
-	const char *label = object_text(token, "label"), *name = object_text(token, "name");
-	char text[64];
-
-	table_cell(t, "%s", object_text(token, "id"));
-	table_cell(t, "%s", object_text(token, "kind"));
-	table_cell(t, "%s", object_text(token, "user"));
-	table_cell(t, "%s", instant_near(object_number(token, "created", 0), now, text, sizeof text));
-	table_cell(t, "%s", instant_near(object_number(token, "expires", 0), now, text, sizeof text));
-	if (uses >= 0)
-		table_cell(t, "%lld", (long long)uses);
+	if (object_number(token, key, 0))
+		cell_near(token, key, cell);
 	else
-		table_cell(t, " ");
-	table_cell(t, "%s", used ? instant_near(used, now, text, sizeof text) : "never");
-	table_cell(t, "%s%s%s%s", *name ? "for " : "", name, *name && *label ? ": " : "", label);
+		strbuf_puts(cell, "never");
 }
 
-static int list(const struct command *c, const void *arguments, const struct operands *operands)
+static void cell_uses(const json_t *token, const char *key, struct strbuf *cell)
 {
-	static const char *const columns[] = {"id",	 "kind",       "user",	    "made",
-					      "expires", ">uses left", "last used", "~note"};
-	const struct list_arguments *a = arguments;
-	struct client *client;
-	struct reply reply;
-	const json_t *token;
-	int code = EXIT_OK;
-	size_t i;
+	int64_t uses = object_number(token, key, -1);
 
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	if (show_get(c, client, "/v1/tokens", &reply, &code)) {
-		const json_t *tokens = json_object_get(reply.json, "tokens");
-		struct table *t = table_create(columns, 8);
-		json_array_foreach(tokens, i, token) token_row(t, token, (int64_t)time(NULL));
-		if (a->json)
-			show_json(reply.json);
-		else if (json_array_size(tokens) > 0)
-			table_print(t, stdout, 0);
-		table_destroy(t);
-		reply_fini(&reply);
-	}
-	client_close(client);
-	return code;
+	if (uses >= 0)
+		strbuf_int(cell, uses);
 }
+
+static void cell_note(const json_t *token, const char *key, struct strbuf *cell)
+{
+	const char *label = object_text(token, "label"), *name = object_text(token, "name");
+
+	strbuf_printf(cell, "%s%s%s%s", *name ? "for " : "", name, *name && *label ? ": " : "", label);
+}
+
+static const struct listing_column token_columns[] = {
+	{"id", "id", .make = cell_plain},
+	{"kind", "kind", .make = cell_plain},
+	{"user", "user", .make = cell_plain},
+	{"made", "created", .make = cell_near},
+	{"expires", "expires", .make = cell_near},
+	{">uses left", "uses", .make = cell_uses},
+	{"last used", "used", .make = cell_when},
+	{"~note", "label", .make = cell_note},
+	{0},
+};
 
 const struct command command_token_list = {
 	.name = "token list",
 	.about = "List your tokens, as a manager all. Their secrets are never shown.",
 	.options = list_options,
-	.size = sizeof(struct list_arguments),
-	.run = list,
+	.size = sizeof(struct show_arguments),
+	.run = listing_run,
+	.listing = &(const struct listing){.path = "/v1/tokens", .key = "tokens", .columns = token_columns, .none = ""},
 };
 
 /* ---- revoke ---- */
 
 static int revoke(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	struct change ch;
-
-	if (!change_open(&ch, c))
-		return EXIT_FAILED;
-	for (int i = 0; i < operands->n; i++) {
-		struct strbuf path = {0};
-		strbuf_puts(&path, "/v1/tokens/");
-		url_quote(operands->v[i], &path);
-		change_ask(&ch, "DELETE", path.text, NULL, NULL, NULL);
-		strbuf_fini(&path);
-	}
-	return change_close(&ch) == EXIT_OK ? EXIT_OK : EXIT_FAILED;
+	return change_delete(c, "tokens", operands);
 }
 
 const struct command command_token_revoke = {

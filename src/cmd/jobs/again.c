@@ -27,7 +27,6 @@ static void again_say(const struct reply *r, const char *old, bool failed)
 
 static int again(const struct command *c, const struct job_arguments *a, const struct operands *o, bool failed)
 {
-	struct strbuf path = {0};
 	struct client *client;
 	struct jobspec s;
 	struct err err;
@@ -47,9 +46,7 @@ static int again(const struct command *c, const struct job_arguments *a, const s
 			json_object_set_new(s.job, "only", json_string("failed"));
 		for (int i = 0; i < o->n; i++) {
 			struct reply r = {0};
-			strbuf_clear(&path);
-			show_job_path(&path, o->v[i], "/again");
-			if (!show_submit(c, client, path.text, s.job, &r, &one))
+			if (!show_submit(c, client, api_path("/v1/jobs/%s/again", o->v[i]), s.job, &r, &one))
 				code = one;
 			else if (a->json)
 				show_json(r.json);
@@ -59,7 +56,6 @@ static int again(const struct command *c, const struct job_arguments *a, const s
 		}
 		client_close(client);
 	}
-	strbuf_fini(&path);
 	jobspec_fini(&s);
 	return code;
 }

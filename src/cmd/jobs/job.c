@@ -256,11 +256,10 @@ static void job_print(const json_t *job)
 	line_text("submitted by", job, "submit_args");
 }
 
-static int each(const struct command *c, const void *arguments, const struct operands *operands, const char *rest,
+static int each(const struct command *c, const void *arguments, const struct operands *operands, const char *path,
 		void (*print)(const json_t *answer))
 {
 	const struct show_arguments *a = arguments;
-	struct strbuf path = {0};
 	struct client *client;
 	int code = EXIT_OK;
 
@@ -268,9 +267,7 @@ static int each(const struct command *c, const void *arguments, const struct ope
 		return EXIT_FAILED;
 	for (int i = 0; i < operands->n; i++) {
 		struct reply reply;
-		strbuf_clear(&path);
-		show_job_path(&path, operands->v[i], rest);
-		if (!show_get(c, client, path.text, &reply, &code))
+		if (!show_get(c, client, api_path(path, operands->v[i]), &reply, &code))
 			continue;
 		if (a->json) {
 			show_json(reply.json);
@@ -281,13 +278,12 @@ static int each(const struct command *c, const void *arguments, const struct ope
 		reply_fini(&reply);
 	}
 	client_close(client);
-	strbuf_fini(&path);
 	return code;
 }
 
 static int job_run(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	return each(c, arguments, operands, "", job_print);
+	return each(c, arguments, operands, "/v1/jobs/%s", job_print);
 }
 
 static void why_print(const json_t *why)
@@ -303,7 +299,7 @@ static void why_print(const json_t *why)
 
 static int why_run(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	return each(c, arguments, operands, "/why", why_print);
+	return each(c, arguments, operands, "/v1/jobs/%s/why", why_print);
 }
 
 const struct command command_job = {

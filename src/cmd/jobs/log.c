@@ -213,16 +213,13 @@ static int log_thing(const struct command *c, struct client *client, const char 
 
 static int log_server(const struct command *c, struct client *client, const struct log_arguments *a)
 {
-	struct strbuf path = {0};
 	struct reply log;
 	int code = EXIT_OK;
 	const json_t *line;
 	char when[40];
 	size_t i;
 
-	strbuf_puts(&path, "/v1/server/log");
-	query_add(&path, "level", a->level);
-	if (show_get(c, client, path.text, &log, &code)) {
+	if (show_get(c, client, api_path("/v1/server/log?level=%s", a->level), &log, &code)) {
 		const json_t *lines = json_object_get(log.json, "lines");
 		if (a->json)
 			show_json(lines);
@@ -232,7 +229,6 @@ static int log_server(const struct command *c, struct client *client, const stru
 				       object_text(line, "level"), object_text(line, "text"));
 		reply_fini(&log);
 	}
-	strbuf_fini(&path);
 	return code;
 }
 

@@ -85,16 +85,13 @@ static int output_piece(void *context, const char *data, size_t n)
  * terminal. Returns true if it is an array. */
 static bool job_look(struct client *client, const char *id, bool *ret_raw)
 {
-	struct strbuf path = {0};
 	struct reply job = {0};
 	struct err err;
 
-	show_job_path(&path, id, "");
-	int rc = client_ask(client, "GET", path.text, NULL, 0, &job, &err);
+	int rc = client_ask(client, "GET", api_path("/v1/jobs/%s", id), NULL, 0, &job, &err);
 	bool array = json_is_object(json_object_get(job.json, "array_counts"));
 	*ret_raw = !isatty(STDOUT_FILENO) || (rc == 0 && strcmp(object_text(job.json, "owner"), user_name()) == 0);
 	reply_fini(&job);
-	strbuf_fini(&path);
 	return array;
 }
 
@@ -102,19 +99,16 @@ static bool job_look(struct client *client, const char *id, bool *ret_raw)
 static int output_read(struct client *client, const char *id, const struct output_arguments *a, bool follow,
 		       struct output *o, struct err *err)
 {
-	struct strbuf path = {0};
 	char from[24];
 	int rc;
 
-	show_job_path(&path, id, "/output");
-	query_add(&path, "stream", a->error ? "err" : "out");
-	query_add(&path, "follow", follow ? "1" : "0");
 	snprintf(from, sizeof from, "%lld", (long long)o->n);
-	query_add(&path, "from", from);
-	while ((rc = client_read(client, path.text, NULL, output_piece, o, err)) < 0 && a->follow &&
-	       strcmp(client_code(client), "bad_state") == 0)
+	while ((rc = client_read(client,
+				 api_path("/v1/jobs/%s/output?stream=%s&follow=%s&from=%s", id,
+					  a->error ? "err" : "out", follow ? "1" : "0", from),
+				 NULL, output_piece, o, err)) < 0 &&
+	       a->follow && strcmp(client_code(client), "bad_state") == 0)
 		sleep(1);
-	strbuf_fini(&path);
 	return rc;
 }
 
@@ -123,27 +117,24 @@ static int output_read(struct client *client, const char *id, const struct outpu
 static int output_follow(const struct command *c, struct client *client, const char *id,
 			 const struct output_arguments *a, struct output *o)
 {
-	struct strbuf path = {0};
 	struct reply job;
 	struct err err;
 	bool said = false, ended = false;
 	int code = EXIT_OK;
 
-	show_job_path(&path, id, "");
 	while (!ended && code == EXIT_OK) {
 		int rc = output_read(client, id, a, true, o, &err);
 		if (o->rc < 0)
 			break;
 		if (rc < 0 && rc != -ECONNRESET) {
 			code = command_fail(c, "%s", err.text);
-		} else if (show_resume(c, client, path.text, rc, &said, &job, &code)) {
+		} else if (show_resume(c, client, api_path("/v1/jobs/%s", id), rc, &said, &job, &code)) {
 			ended = *object_text(job.json, "state") == 'C' && rc == 0;
 			reply_fini(&job);
 			if (!ended)
 				sleep(1);
 		}
 	}
-	strbuf_fini(&path);
 	return code;
 }
 

@@ -23,6 +23,7 @@ typedef VEC(struct advice_run) run_list;
 /* A job, or an array. */
 struct report {
 	json_t *first;	/* its first row */
+	int64_t read;	/* rows read by a query */
 	int64_t rows;	/* includes elements that never started */
 	json_t *states; /* number of rows by final state */
 	run_list runs;
@@ -48,84 +49,51 @@ static struct advice_run run_of(const json_t *row)
 				   .out_of_memory = strcmp(state, "memory") == 0};
 }
 
-typedef void (*row_fn)(struct report *r, json_t *row);
-
-/* Reads all pages of a query of the history. */
-static bool rows_read(const struct command *c, struct client *client, const char *question, struct report *r,
-		      row_fn one, int *code)
+static bool own_add(void *context, json_t *row)
 {
-	struct strbuf path = {0};
-	char *next = NULL;
-	int64_t rows = 0;
-	bool ok;
-
-	do {
-		struct reply reply;
-		json_t *row;
-		size_t i;
-		strbuf_clear(&path);
-		strbuf_puts(&path, question);
-		query_add(&path, "limit", "10000");
-		query_add(&path, "after", next);
-		free(next);
-		next = NULL;
-		ok = show_get(c, client, path.text, &reply, code);
-		if (!ok)
-			break;
-		json_array_foreach(json_object_get(reply.json, "jobs"), i, row) one(r, row);
-		rows += (int64_t)json_array_size(json_object_get(reply.json, "jobs"));
-		if (*object_text(reply.json, "next") && rows < ROWS_MOST)
-			next = mem_strdup(object_text(reply.json, "next"));
-		reply_fini(&reply);
-	} while (next);
-	strbuf_fini(&path);
-	return ok;
-}
-
-static void own_add(struct report *r, json_t *row)
-{
+	struct report *r = context;
 	const char *state = object_text(row, "state");
 
 	r->lost_ms += object_number(row, "lost_ms", 0);
 	if (!json_is_true(object_value(row, "last")))
-		return;
+		return true;
 	if (!r->first)
 		r->first = json_incref(row);
 	r->rows++;
 	json_object_set_new(r->states, state, json_integer(object_number(r->states, state, 0) + 1));
 	if (object_number(row, "started", 0) > 0)
 		vec_push(&r->runs, run_of(row));
+	return ++r->read < ROWS_MOST;
 }
 
-static void like_add(struct report *r, json_t *row)
+static bool like_add(void *context, json_t *row)
 {
+	struct report *r = context;
 	const char *id = object_text(row, "id"), *own = object_text(r->first, "id");
 	size_t n = strcspn(own, "[.");
 	struct advice_run run = run_of(row);
 
-	if (object_number(row, "started", 0) == 0 || (strncmp(id, own, n) == 0 && strcspn(id, "[.") == n))
-		return;
-	r->like++;
-	r->failed += advice_fails(&r->advice, &run);
+	if (object_number(row, "started", 0) > 0 && (strncmp(id, own, n) != 0 || strcspn(id, "[.") != n)) {
+		r->like++;
+		r->failed += advice_fails(&r->advice, &run);
+	}
+	return ++r->read < ROWS_MOST;
 }
 
-/* Reads jobs of the same user and name in the last year. */
-static bool like_read(const struct command *c, struct client *client, struct report *r, int *code)
+/* Reads jobs of the same user and name in the last year. Returns the exit code. */
+static int like_read(const struct command *c, struct client *client, struct report *r)
 {
 	const char *name = object_text(r->first, "name");
-	struct strbuf path = {0};
 	char since[32];
 
 	if (!*name || name[strlen(name) - 1] == '*') /* it would match other names */
-		return true;
+		return EXIT_OK;
 	snprintf(since, sizeof since, "%lld", (long long)time(NULL) - LIKE_DAYS * 86400LL);
-	strbuf_puts(&path, "/v1/history");
-	query_add(&path, "user", object_text(r->first, "owner"));
-	query_add(&path, "name", name);
-	query_add(&path, "since", since);
-	bool ok = rows_read(c, client, path.text, r, like_add, code);
-	strbuf_fini(&path);
-	return ok;
+	r->read = 0;
+	return show_history(
+		c, client,
+		api_path("/v1/history?user=%s&name=%s&since=%s", object_text(r->first, "owner"), name, since), like_add,
+		r);
 }
 
 /* ---- how elements differ ---- */
@@ -341,16 +309,13 @@ static json_t *report_json(const struct report *r)
 /* Explains why the history does not have the job: it waits, runs, or does not exist. */
 static int not_ended(const struct command *c, struct client *client, const char *id)
 {
-	struct strbuf path = {0};
 	struct reply reply;
 	int code = EXIT_FAILED;
 
-	show_job_path(&path, id, "");
-	if (show_get(c, client, path.text, &reply, &code)) {
+	if (show_get(c, client, api_path("/v1/jobs/%s", id), &reply, &code)) {
 		code = command_fail(c, "job %s has not ended; 'shunt job %s' shows how far it is", id, id);
 		reply_fini(&reply);
 	}
-	strbuf_fini(&path);
 	return code;
 }
 
@@ -358,31 +323,25 @@ static int job_report(const struct command *c, struct client *client, const void
 {
 	const struct show_arguments *a = arguments;
 	struct report r = {.states = json_object()};
-	struct strbuf path = {0};
-	int code = EXIT_OK;
+	int code = show_history(c, client, api_path("/v1/history?id=%s&attempts=1", id), own_add, &r);
 
-	strbuf_puts(&path, "/v1/history");
-	query_add(&path, "id", id);
-	query_add(&path, "attempts", "1");
-	bool ok = rows_read(c, client, path.text, &r, own_add, &code);
-	if (ok && r.rows == 0)
+	if (code == EXIT_OK && r.rows == 0)
 		code = not_ended(c, client, id);
-	if (ok && r.runs.n > 0) {
+	if (code == EXIT_OK && r.runs.n > 0) {
 		r.advice = advice_make(r.runs.v, r.runs.n);
-		ok = like_read(c, client, &r, &code);
+		code = like_read(c, client, &r);
 	}
-	if (ok && r.rows > 0 && a->json) {
+	if (code == EXIT_OK && a->json) {
 		json_t *all = report_json(&r);
 		show_json(all);
 		json_decref(all);
-	} else if (ok && r.rows > 0) {
+	} else if (code == EXIT_OK) {
 		printf("%s", first ? "" : "\n");
 		report_print(&r);
 	}
 	json_decref(r.first);
 	json_decref(r.states);
 	vec_free(&r.runs);
-	strbuf_fini(&path);
 	return code;
 }
 

@@ -133,12 +133,12 @@ static void output_open(struct top *t, const char *id)
 	mark_find(t);
 }
 
-static void about_open(struct top *t, const char *id, const char *rest)
+static void about_open(struct top *t, const char *id, bool why)
 {
 	char title[128];
 
-	snprintf(title, sizeof title, "%s %s", *rest ? "why" : "job", id);
-	top_ask_job(t, id, rest);
+	snprintf(title, sizeof title, "%s %s", why ? "why" : "job", id);
+	top_ask_job(t, id, why);
 	text_open(t, title);
 }
 
@@ -212,10 +212,10 @@ static void job_key(struct top *t, int key)
 		output_open(t, id);
 		break;
 	case 'i':
-		about_open(t, id, "");
+		about_open(t, id, false);
 		break;
 	case 'w':
-		about_open(t, id, "/why");
+		about_open(t, id, true);
 		break;
 	case 'h':
 		top_act(t, held ? "release" : "hold", id, held ? "is released" : "is held");

@@ -68,7 +68,7 @@ void top_read_output(struct top *t);
 /* POSTs /v1/jobs/ACTION for one job; `message` gets the result. */
 void top_act(struct top *t, const char *action, const char *id, const char *done);
 /* Shows a text about a job: its details, or why it waits. */
-void top_ask_job(struct top *t, const char *id, const char *rest);
+void top_ask_job(struct top *t, const char *id, bool why);
 void top_fini(struct top *t);
 
 /* top_view.c */

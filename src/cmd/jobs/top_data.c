@@ -164,16 +164,13 @@ static int output_piece(void *context, const char *data, size_t n)
 
 void top_read_output(struct top *t)
 {
-	struct strbuf path = {0};
 	char from[32];
 	struct err err;
 
-	show_job_path(&path, t->output_of, "/output?stream=out");
 	snprintf(from, sizeof from, "%" PRId64, t->output_from);
-	query_add(&path, "from", from);
-	if (client_read(t->client, path.text, NULL, output_piece, t, &err) < 0)
+	if (client_read(t->client, api_path("/v1/jobs/%s/output?stream=out&from=%s", t->output_of, from), NULL,
+			output_piece, t, &err) < 0)
 		snprintf(t->message, sizeof t->message, "%s", err.text);
-	strbuf_fini(&path);
 }
 
 void top_act(struct top *t, const char *action, const char *id, const char *done)
@@ -227,22 +224,20 @@ static void wrapped_add(struct strbuf *out, const char *text)
 	}
 }
 
-void top_ask_job(struct top *t, const char *id, const char *rest)
+void top_ask_job(struct top *t, const char *id, bool why)
 {
-	struct strbuf path = {0};
 	struct reply reply = {0};
 	struct err err;
 
-	show_job_path(&path, id, rest);
 	strbuf_clear(&t->text);
-	if (client_ask(t->client, "GET", path.text, NULL, 0, &reply, &err) < 0)
+	if (client_ask(t->client, "GET", api_path(why ? "/v1/jobs/%s/why" : "/v1/jobs/%s", id), NULL, 0, &reply, &err) <
+	    0)
 		strbuf_puts(&t->text, err.text);
-	else if (*rest)
+	else if (why)
 		wrapped_add(&t->text, object_text(reply.json, "text"));
 	else
 		object_lines(reply.json, &t->text);
 	reply_fini(&reply);
-	strbuf_fini(&path);
 }
 
 void top_fini(struct top *t)

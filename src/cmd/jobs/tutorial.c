@@ -134,19 +134,16 @@ static int line_run(const char *text, struct strbuf *out)
 /* Waits until a job has ended. Returns false after an error message or a signal. */
 static bool job_await(struct tour *t, const char *id)
 {
-	struct strbuf path = {0};
 	struct reply r;
 	bool ended = false;
 	int code = EXIT_OK, before = interrupted;
 
-	show_job_path(&path, id, "");
-	while (!ended && interrupted == before && show_get(t->c, t->client, path.text, &r, &code)) {
+	while (!ended && interrupted == before && show_get(t->c, t->client, api_path("/v1/jobs/%s", id), &r, &code)) {
 		ended = *object_text(r.json, "state") == 'C';
 		reply_fini(&r);
 		if (!ended)
 			usleep(200000);
 	}
-	strbuf_fini(&path);
 	return ended;
 }
 

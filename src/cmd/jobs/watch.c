@@ -102,17 +102,15 @@ static void jobs_query(const struct watch *x, struct strbuf *path)
  * soon. A job that has not created its file has printed nothing. */
 static bool output_read(struct watch *x, struct client *client, uint32_t at)
 {
-	struct strbuf path = {0};
 	struct err err;
 	char from[24];
 
 	x->now = &x->all.v[at];
-	show_job_path(&path, names_get(&x->ids, at), "/output");
-	query_add(&path, "stream", x->w->error ? "err" : "out");
 	snprintf(from, sizeof from, "%lld", (long long)x->now->n);
-	query_add(&path, "from", from);
-	int rc = client_read(client, path.text, NULL, piece, x, &err);
-	strbuf_fini(&path);
+	int rc = client_read(client,
+			     api_path("/v1/jobs/%s/output?stream=%s&from=%s", names_get(&x->ids, at),
+				      x->w->error ? "err" : "out", from),
+			     NULL, piece, x, &err);
 	return rc == 0 || *client_code(client);
 }
 
@@ -207,14 +205,11 @@ int output_watch(const struct command *c, struct client *client, const struct wa
 /* Returns EXIT_OK if the server knows the job; otherwise an error is printed. */
 static int job_check(const struct command *c, struct client *client, const char *id)
 {
-	struct strbuf path = {0};
 	struct reply r;
 	int code = EXIT_OK;
 
-	show_job_path(&path, id, "");
-	if (show_get(c, client, path.text, &r, &code))
+	if (show_get(c, client, api_path("/v1/jobs/%s", id), &r, &code))
 		reply_fini(&r);
-	strbuf_fini(&path);
 	return code;
 }
 

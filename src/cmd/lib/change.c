@@ -88,6 +88,29 @@ bool change_ask(struct change *ch, const char *method, const char *path, const j
 	return false;
 }
 
+int change_one(const struct command *c, const char *method, const char *path, json_t *body)
+{
+	struct change ch = {.code = EXIT_FAILED};
+
+	if (change_open(&ch, c)) {
+		change_ask(&ch, method, path, body, NULL, NULL);
+		change_close(&ch);
+	}
+	json_decref(body);
+	return ch.code;
+}
+
+int change_delete(const struct command *c, const char *kind, const struct operands *operands)
+{
+	struct change ch;
+
+	if (!change_open(&ch, c))
+		return EXIT_FAILED;
+	for (int i = 0; i < operands->n; i++)
+		change_ask(&ch, "DELETE", api_path("/v1/%s/%s", kind, operands->v[i]), NULL, NULL, NULL);
+	return change_close(&ch) == EXIT_OK ? EXIT_OK : EXIT_FAILED;
+}
+
 /* Reports the results, in the order of the ids. */
 static void results_tell(struct change *ch, const json_t *results, char *const *id, size_t n)
 {
@@ -103,7 +126,7 @@ static void results_tell(struct change *ch, const json_t *results, char *const *
 	}
 }
 
-static void ids_send(struct change *ch, const char *path, const json_t *body, char *const *id, size_t n)
+static void ids_send(struct change *ch, const char *action, const json_t *body, char *const *id, size_t n)
 {
 	json_t *all = json_copy((json_t *)body), *list = json_array();
 	struct reply r;
@@ -111,7 +134,7 @@ static void ids_send(struct change *ch, const char *path, const json_t *body, ch
 	for (size_t i = 0; i < n; i++)
 		json_array_append_new(list, json_string(id[i]));
 	json_object_set_new(all, "ids", list);
-	if (change_ask(ch, "POST", path, all, n == 1 ? id[0] : NULL, &r))
+	if (change_ask(ch, "POST", api_path("/v1/jobs/%s", action), all, n == 1 ? id[0] : NULL, &r))
 		results_tell(ch, json_object_get(r.json, "results"), id, n);
 	reply_fini(&r);
 	json_decref(all);
@@ -144,17 +167,14 @@ bool change_matching(struct change *ch, const char *action, json_t *body, json_t
 {
 	json_t *all = body ? body : json_object();
 	bool any = true;
-	struct strbuf path = {0};
 	struct reply r;
 
-	strbuf_printf(&path, "/v1/jobs/%s", action);
 	json_object_set_new(all, "filter", filter);
-	if (change_ask(ch, "POST", path.text, all, NULL, &r)) {
+	if (change_ask(ch, "POST", api_path("/v1/jobs/%s", action), all, NULL, &r)) {
 		results_tell(ch, json_object_get(r.json, "results"), NULL, 0);
 		any = r.status == 202 || json_array_size(json_object_get(r.json, "results")) > 0;
 	}
 	reply_fini(&r);
-	strbuf_fini(&path);
 	json_decref(all);
 	return any;
 }
@@ -162,20 +182,17 @@ bool change_matching(struct change *ch, const char *action, json_t *body, json_t
 void change_jobs(struct change *ch, const char *action, json_t *body, char *const *id, int n)
 {
 	json_t *more = body ? body : json_object();
-	struct strbuf path = {0};
 	name_list ids = {0};
 	struct err err;
 
-	strbuf_printf(&path, "/v1/jobs/%s", action);
 	for (int i = 0; i < n; i++)
 		if (strcasecmp(id[i], "all") == 0)
 			change_matching(ch, action, json_copy(more), json_pack("{s:s}", "state", "Q,H,W,R,S,B,E"));
 		else if (ids_add(&ids, id[i], &err) < 0)
 			ch->code = command_fail(ch->c, "%s", err.text);
 	for (size_t i = 0; i < ids.n; i += IDS_AT_ONCE)
-		ids_send(ch, path.text, more, ids.v + i, ids.n - i < IDS_AT_ONCE ? ids.n - i : IDS_AT_ONCE);
+		ids_send(ch, action, more, ids.v + i, ids.n - i < IDS_AT_ONCE ? ids.n - i : IDS_AT_ONCE);
 	name_list_free(&ids);
-	strbuf_fini(&path);
 	json_decref(more);
 }
 

@@ -26,6 +26,12 @@ bool change_open(struct change *ch, const struct command *c);
 /* Disconnects. Returns the exit code. */
 int change_close(struct change *ch);
 
+/* Connects, sends one request and disconnects. Returns the exit code. `body` may be NULL and is
+ * consumed. */
+int change_one(const struct command *c, const char *method, const char *path, json_t *body);
+/* DELETEs /v1/KIND/NAME for each operand. Returns the exit code. */
+int change_delete(const struct command *c, const char *kind, const struct operands *operands);
+
 /* Applies `action` to these jobs; "12[1-3]" is three jobs, "all" every job the user may change.
  * `body` holds further members and is consumed. */
 void change_jobs(struct change *ch, const char *action, json_t *body, char *const *id, int n);

@@ -47,8 +47,9 @@ struct command {
 	size_t size; /* size of the arguments */
 	/* Runs the command. Returns an exit code, after printing any error with command_fail(). */
 	int (*run)(const struct command *c, const void *arguments, const struct operands *operands);
-	int hidden; /* not listed for users */
-	bool alone; /* needs no server: has no --cluster */
+	const struct listing *listing; /* for listing_run(), else NULL */
+	int hidden;		       /* not listed for users */
+	bool alone;		       /* needs no server: has no --cluster */
 	/* A program of its own name (qsub): called by that name or as "shunt qsub"; its messages
 	 * begin with just the name. An option whose name begins with '-' has only its letter. */
 	bool own;

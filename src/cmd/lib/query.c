@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <pwd.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +17,33 @@
 #include "base/vec.h"
 #include "cmd/lib/object.h"
 
-void show_job_path(struct strbuf *path, const char *id, const char *rest)
+const char *api_path(const char *format, ...)
 {
-	strbuf_puts(path, "/v1/jobs/");
-	url_quote(id, path);
-	strbuf_puts(path, rest);
+	static struct strbuf path;
+	va_list ap;
+
+	strbuf_clear(&path);
+	va_start(ap, format);
+	for (const char *p = format; *p;) {
+		size_t n = strcspn(p, "%");
+		if (*p == '&' && !strchr(path.text, '?')) { /* the first of the query was left out */
+			strbuf_char(&path, '?');
+			p++, n--;
+		}
+		strbuf_add(&path, p, n);
+		p += n;
+		if (!*p)
+			break;
+		const char *value = va_arg(ap, const char *);
+		if (value && *value)
+			url_quote(value, &path);
+		else if (strchr(path.text, '?'))
+			path.n -= strlen(strrchr(path.text, strchr(path.text, '&') ? '&' : '?'));
+		path.text[path.n] = '\0';
+		p += strlen("%s");
+	}
+	va_end(ap);
+	return strbuf_text(&path);
 }
 
 void query_add(struct strbuf *path, const char *key, const char *value)

@@ -7,8 +7,9 @@
 #include "base/strbuf.h"
 #include "client/client.h"
 
-/* Writes "/v1/jobs/", the quoted id and `rest`. */
-void show_job_path(struct strbuf *path, const char *id, const char *rest);
+/* Makes a path: api_path("/v1/quota/%s?month=%s&all=1", user, month). Texts are quoted; a query
+ * without a value (NULL or "") is left out. Borrowed until the next call. */
+const char *api_path(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Appends "?key=value" or "&key=value", quoted; nothing when value is NULL or "". */
 void query_add(struct strbuf *path, const char *key, const char *value);
 /* Appends "user=a,b" for "a@host,b". */

@@ -92,6 +92,34 @@ bool show_get(const struct command *c, struct client *client, const char *path, 
 	return show_answered(c, client, rc, &err, ret, ret_code);
 }
 
+int show_history(const struct command *c, struct client *client, const char *query,
+		 bool (*one)(void *context, json_t *job), void *context)
+{
+	struct strbuf path = {0}, next = {0};
+	int code = EXIT_OK;
+	bool more = true;
+
+	while (more) {
+		struct reply reply;
+		json_t *job;
+		size_t i;
+		strbuf_clear(&path);
+		strbuf_puts(&path, query);
+		query_add(&path, "limit", "10000");
+		query_add(&path, "after", strbuf_text(&next));
+		if (!show_get(c, client, path.text, &reply, &code))
+			break;
+		json_array_foreach(json_object_get(reply.json, "jobs"), i, job) more = one(context, job) && more;
+		strbuf_clear(&next);
+		strbuf_puts(&next, object_text(reply.json, "next"));
+		more = more && next.n;
+		reply_fini(&reply);
+	}
+	strbuf_fini(&path);
+	strbuf_fini(&next);
+	return code;
+}
+
 bool show_resume(const struct command *c, struct client *client, const char *path, int rc, bool *said,
 		 struct reply *ret, int *ret_code)
 {

@@ -34,6 +34,10 @@ extern const struct option show_options[];
 /* GET or POST. Return false after printing an error; *ret_code is the exit code. The caller frees
  * with reply_fini(). */
 bool show_get(const struct command *c, struct client *client, const char *path, struct reply *ret, int *ret_code);
+/* GETs the jobs of a query of the history, page by page, and calls `one` with each, until it returns
+ * false for one of a page. Returns the exit code, after printing an error. */
+int show_history(const struct command *c, struct client *client, const char *query,
+		 bool (*one)(void *context, json_t *job), void *context);
 /* Asks for `path` after a stream ended with `rc`, until the server itself answers, not a spool in
  * its absence: the stream can then be read from where it was. Reports a lost connection once
  * (*said). Otherwise the same as show_get(). */

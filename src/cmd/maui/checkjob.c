@@ -124,15 +124,11 @@ static void verdict_print(const json_t *job, const json_t *why)
 static int one(const struct command *c, struct client *client, const void *arguments, const char *id, bool first)
 {
 	const struct show_arguments *a = arguments;
-	struct strbuf path = {0};
 	struct reply job, why;
 	int code = EXIT_OK;
 
-	show_job_path(&path, id, "");
-	if (show_get(c, client, path.text, &job, &code)) {
-		strbuf_clear(&path);
-		show_job_path(&path, id, "/why");
-		if (show_get(c, client, path.text, &why, &code)) {
+	if (show_get(c, client, api_path("/v1/jobs/%s", id), &job, &code)) {
+		if (show_get(c, client, api_path("/v1/jobs/%s/why", id), &why, &code)) {
 			if (a->json) {
 				json_t *both = json_pack("{s:O,s:O}", "job", job.json, "why", why.json);
 				show_json(both);
@@ -146,7 +142,6 @@ static int one(const struct command *c, struct client *client, const void *argum
 		}
 		reply_fini(&job);
 	}
-	strbuf_fini(&path);
 	return code;
 }
 

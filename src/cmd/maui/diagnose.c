@@ -11,6 +11,7 @@
 #include "base/timetext.h"
 #include "cmd/lib/commands.h"
 #include "cmd/lib/joblist.h"
+#include "cmd/lib/listing.h"
 #include "cmd/lib/show.h"
 
 struct arguments {
@@ -38,11 +39,6 @@ static const struct option options[] = {
 };
 
 /* ---- priorities ---- */
-
-static double real(const json_t *x, const char *key)
-{
-	return json_number_value(json_object_get(x, key));
-}
 
 #define FACTORS_MOST 22
 
@@ -130,114 +126,116 @@ static int priority_show(const struct command *c)
 
 /* ---- nodes ---- */
 
-static void features_cell(struct table *t, const json_t *features)
+static void cell_features(const json_t *node, const char *key, struct strbuf *cell)
 {
-	struct strbuf text = {0};
 	const json_t *f;
 	size_t i;
 
-	json_array_foreach(features, i, f) strbuf_printf(&text, "[%s]", value_text(f));
-	table_cell(t, "%s", text.n ? text.text : "[NONE]");
-	strbuf_fini(&text);
+	json_array_foreach(json_object_get(node, key), i, f) strbuf_printf(cell, "[%s]", value_text(f));
+	strbuf_puts(cell, i ? "" : "[NONE]");
+}
+
+/* Writes the used and the configured amount of "cpus" as "2:8"; for "memory" with units. */
+static void cell_amounts(const json_t *node, const char *key, struct strbuf *cell)
+{
+	char used[32];
+
+	snprintf(used, sizeof used, "%s_used", key);
+	if (strcmp(key, "memory") == 0) {
+		cell_memory(node, used, cell);
+		strbuf_char(cell, ':');
+		cell_memory(node, key, cell);
+	} else {
+		strbuf_printf(cell, "%" PRId64 ":%" PRId64, object_number(node, used, 0), object_number(node, key, 0));
+	}
+}
+
+static void cell_jobs(const json_t *node, const char *key, struct strbuf *cell)
+{
+	strbuf_int(cell, (int64_t)json_array_size(json_object_get(node, key)));
 }
 
 static void nodes_print(const json_t *answer)
 {
-	static const char *const columns[] = {"=Name",	">Procs", ">Memory", ">GPUs",	 ">Speed",
-					      "=State", ">Load",  ">Jobs",   "~Features"};
-	int64_t cpus = 0, used = 0, nodes = 0;
-	struct table *t = table_create(columns, 9);
-	const json_t *n;
+	static const struct listing_column columns[] = {
+		{"=Name", "name", .make = cell_plain},
+		{">Procs", "cpus", .make = cell_amounts},
+		{">Memory", "memory", .make = cell_amounts},
+		{">GPUs", "gpus", .make = cell_amounts},
+		{">Speed", "speed", .format = "%.2f"},
+		{"=State", "state", .make = cell_plain},
+		{">Load", "load", .format = "%.2f"},
+		{">Jobs", "jobs", .make = cell_jobs},
+		{"~Features", "features", .make = cell_features},
+		{0},
+	};
+	const json_t *nodes = json_object_get(answer, "nodes"), *n;
+	int64_t cpus = 0, used = 0;
 	size_t i;
 
 	printf("diagnosing node table (used:total)\n\n");
-	json_array_foreach(json_object_get(answer, "nodes"), i, n)
+	json_array_foreach(nodes, i, n)
 	{
-		char a[40], b[40];
 		cpus += object_number(n, "cpus", 0);
 		used += object_number(n, "cpus_used", 0);
-		nodes++;
-		table_cell(t, "%s", object_text(n, "name"));
-		table_cell(t, "%" PRId64 ":%" PRId64, object_number(n, "cpus_used", 0), object_number(n, "cpus", 0));
-		table_cell(t, "%s:%s", memory_human(object_number(n, "memory_used", 0), a, sizeof a),
-			   memory_human(object_number(n, "memory", 0), b, sizeof b));
-		table_cell(t, "%" PRId64 ":%" PRId64, object_number(n, "gpus_used", 0), object_number(n, "gpus", 0));
-		table_cell(t, "%.2f", real(n, "speed"));
-		table_cell(t, "%s", object_text(n, "state"));
-		table_cell(t, "%.2f", real(n, "load"));
-		table_cell(t, "%zu", json_array_size(json_object_get(n, "jobs")));
-		features_cell(t, json_object_get(n, "features"));
 	}
-	table_print(t, stdout, 0);
-	printf("\nTotal Nodes: %" PRId64 "  Procs: %" PRId64 " of %" PRId64 " in use\n", nodes, used, cpus);
-	table_destroy(t);
+	listing_print(nodes, columns, NULL);
+	printf("\nTotal Nodes: %zu  Procs: %" PRId64 " of %" PRId64 " in use\n", i, used, cpus);
 }
 
 /* ---- fairshare ---- */
 
+static void cell_name(const json_t *share, const char *key, struct strbuf *cell)
+{
+	const char *name = object_text(share, key);
+
+	strbuf_printf(cell, "%*s%s:%s", 2 * (int)object_number(share, "depth", 0), "", object_text(share, "level"),
+		      *name ? name : "-");
+}
+
 static void fairshare_print(const json_t *answer)
 {
-	static const char *const columns[] = {"=FSName", ">Target%", ">Used%", ">ProcHours", ">Standing"};
-	struct table *t = table_create(columns, 5);
-	const json_t *x;
-	size_t i;
+	static const struct listing_column columns[] = {
+		{"=FSName", "name", .make = cell_name},	     {">Target%", "target", .format = "%.2f"},
+		{">Used%", "used", .format = "%.2f"},	     {">ProcHours", "cpu_hours", .format = "%.2f"},
+		{">Standing", "standing", .format = "%.0f"}, {0},
+	};
 
 	printf("FairShare: %" PRId64 " windows of %" PRId64 " day%s, decay %" PRId64 "%%\n\n",
 	       object_number(answer, "depth", 0), object_number(answer, "window", 0),
 	       object_number(answer, "window", 0) == 1 ? "" : "s", object_number(answer, "decay", 0));
-	json_array_foreach(json_object_get(answer, "shares"), i, x)
-	{
-		table_cell(t, "%*s%s:%s", 2 * (int)object_number(x, "depth", 0), "", object_text(x, "level"),
-			   *object_text(x, "name") ? object_text(x, "name") : "-");
-		table_cell(t, "%.2f", real(x, "target"));
-		table_cell(t, "%.2f", real(x, "used"));
-		table_cell(t, "%.2f", real(x, "cpu_hours"));
-		table_cell(t, "%.0f", real(x, "standing"));
-	}
-	table_print(t, stdout, 0);
-	table_destroy(t);
+	listing_print(json_object_get(answer, "shares"), columns, NULL);
 }
 
 /* ---- objects ---- */
 
-/* Adds "max_cpus=64 priority=10". */
-static void attributes_cell(struct table *t, const json_t *attributes)
+static void cell_attributes(const json_t *object, const char *name, struct strbuf *cell)
 {
-	struct strbuf text = {0};
 	const char *key;
 	json_t *value;
 
-	json_object_foreach((json_t *)attributes, key, value)
+	json_object_foreach(json_object_get(object, name), key, value)
 	{
 		char *raw = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-		strbuf_printf(&text, "%s%s=%s", text.n ? " " : "", key, raw ? raw : value_text(value));
+		strbuf_printf(cell, "%s%s=%s", cell->n ? " " : "", key, raw ? raw : value_text(value));
 		free(raw);
 	}
-	table_cell(t, "%s", text.n ? text.text : "-");
-	strbuf_fini(&text);
+	strbuf_puts(cell, cell->n ? "" : "-");
 }
 
-/* Prints the only list of the answer. */
 static void objects_print(const json_t *answer)
 {
-	static const char *const columns[] = {"=Name", "!Attributes"};
-	const json_t *list = NULL, *x;
-	struct table *t = table_create(columns, 2);
+	static const struct listing_column columns[] = {
+		{"=Name", "name", .make = cell_plain},
+		{"!Attributes", "attributes", .make = cell_attributes},
+		{0},
+	};
+	const json_t *list = NULL;
 	const char *key;
 	json_t *value;
-	size_t i;
 
 	json_object_foreach((json_t *)answer, key, value) if (json_is_array(value) && !list) list = value;
-	json_array_foreach(list, i, x)
-	{
-		table_cell(t, "%s", object_text(x, "name"));
-		attributes_cell(t, json_object_get(x, "attributes"));
-	}
-	if (json_array_size(list))
-		table_print(t, stdout, 0);
-	else
-		printf("None are defined.\n");
-	table_destroy(t);
+	listing_print(list, columns, "None are defined.");
 }
 
 /* ---- jobs ---- */

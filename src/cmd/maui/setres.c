@@ -8,10 +8,10 @@
 #include <time.h>
 
 #include "base/day.h"
-#include "base/table.h"
 #include "base/timetext.h"
 #include "cmd/lib/change.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/listing.h"
 #include "cmd/lib/show.h"
 
 struct arguments {
@@ -213,51 +213,40 @@ static int changes_make(const struct command *c, const struct arguments *a, cons
 
 /* ---- the result of a dry run ---- */
 
-static void later_cell(struct table *t, const json_t *x)
+static void cell_later(const json_t *x, const char *key, struct strbuf *cell)
 {
-	int64_t before = object_number(x, "start", -1), after = object_number(x, "start_then", -1);
+	int64_t before = object_number(x, key, -1), after = object_number(x, "start_then", -1);
 	char text[40];
 
 	if (json_is_true(json_object_get(x, "running")))
-		table_cell(t, "runs into it");
+		strbuf_puts(cell, "runs into it");
 	else if (json_is_true(json_object_get(x, "guaranteed")))
-		table_cell(t, "its guaranteed deadline would break");
+		strbuf_puts(cell, "its guaranteed deadline would break");
 	else if (before >= 0 && after < 0)
-		table_cell(t, "no start can be predicted");
+		strbuf_puts(cell, "no start can be predicted");
 	else if (after > before)
-		table_cell(t, "starts %s later", duration_human(after - before, text, sizeof text));
+		strbuf_printf(cell, "starts %s later", duration_human(after - before, text, sizeof text));
 	else
-		table_cell(t, "starts elsewhere");
+		strbuf_puts(cell, "starts elsewhere");
 }
 
 static void dry_print(const json_t *answer)
 {
-	static const char *const columns[] = {"job", "owner", "~effect"};
-	const json_t *list = json_object_get(answer, "jobs"), *x;
+	static const struct listing_column columns[] = {
+		{"job", "id", .make = cell_id},
+		{"owner", "owner", .make = cell_plain},
+		{"~effect", "start", .make = cell_later},
+		{0},
+	};
 	const char *refused = object_text(answer, "refused");
-	struct table *t;
-	char id[64];
-	size_t i;
 
-	if (json_array_size(list) == 0)
-		printf("No job is affected.\n");
-	t = table_create(columns, 3);
-	json_array_foreach(list, i, x)
-	{
-		table_cell(t, "%s", id_short(object_text(x, "id"), id, sizeof id));
-		table_cell(t, "%s", object_text(x, "owner"));
-		later_cell(t, x);
-	}
-	if (json_array_size(list))
-		table_print(t, stdout, 0);
-	table_destroy(t);
+	listing_print(json_object_get(answer, "jobs"), columns, "No job is affected.");
 	if (*refused)
 		printf("It would be refused: %s\n", refused);
 }
 
 static int reserve(const struct command *c, const struct arguments *a, const char *name, bool new, json_t *list)
 {
-	struct strbuf path = {0};
 	json_t *body = json_pack("{s:O}", "changes", list);
 	struct reply reply;
 	struct change ch;
@@ -266,10 +255,10 @@ static int reserve(const struct command *c, const struct arguments *a, const cha
 		json_decref(body);
 		return EXIT_FAILED;
 	}
-	strbuf_puts(&path, "/v1/reservations/");
-	url_quote(name, &path);
-	strbuf_printf(&path, "?new=%s%s", new ? "true" : "false", a->dry_run ? "&dry_run=true" : "");
-	if (change_ask(&ch, "PATCH", path.text, body, NULL, &reply)) {
+	if (change_ask(&ch, "PATCH",
+		       api_path("/v1/reservations/%s?new=%s&dry_run=%s", name, new ? "true" : "false",
+				a->dry_run ? "true" : ""),
+		       body, NULL, &reply)) {
 		if (a->dry_run && a->json)
 			show_json(reply.json);
 		else if (a->dry_run)
@@ -278,7 +267,6 @@ static int reserve(const struct command *c, const struct arguments *a, const cha
 			printf("reservation %s created\n", name);
 		reply_fini(&reply);
 	}
-	strbuf_fini(&path);
 	json_decref(body);
 	return change_close(&ch) == EXIT_OK ? EXIT_OK : EXIT_FAILED;
 }
@@ -319,17 +307,13 @@ static int change(const struct command *c, const void *arguments, const struct o
 
 static bool name_is_used(const struct command *c, const char *name)
 {
-	struct strbuf path = {0};
 	struct reply reply = {0};
 	struct change ch;
 	bool used = false;
 
 	if (change_open(&ch, c)) {
-		strbuf_puts(&path, "/v1/reservations/");
-		url_quote(name, &path);
-		used = client_ask(ch.client, "GET", path.text, NULL, 0, &reply, NULL) == 0;
+		used = client_ask(ch.client, "GET", api_path("/v1/reservations/%s", name), NULL, 0, &reply, NULL) == 0;
 		reply_fini(&reply);
-		strbuf_fini(&path);
 		change_close(&ch);
 	}
 	return used;
@@ -375,12 +359,9 @@ static int release(const struct command *c, const void *arguments, const struct 
 	if (!change_open(&ch, c))
 		return EXIT_FAILED;
 	for (int i = 0; i < operands->n; i++) {
-		struct strbuf path = {0};
-		strbuf_puts(&path, "/v1/reservations/");
-		url_quote(operands->v[i], &path);
-		if (change_ask(&ch, "DELETE", path.text, NULL, NULL, NULL) && c->own)
+		if (change_ask(&ch, "DELETE", api_path("/v1/reservations/%s", operands->v[i]), NULL, NULL, NULL) &&
+		    c->own)
 			printf("released reservation '%s'\n", operands->v[i]);
-		strbuf_fini(&path);
 	}
 	return change_close(&ch) == EXIT_OK ? EXIT_OK : EXIT_FAILED;
 }

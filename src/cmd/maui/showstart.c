@@ -74,15 +74,13 @@ static int described(const struct command *c, struct client *client, const char 
 static int start_one(const struct command *c, struct client *client, const void *arguments, const char *id, bool first)
 {
 	const struct show_arguments *a = arguments;
-	struct strbuf path = {0};
 	struct reply reply;
 	int code = EXIT_OK;
 	char what[128];
 
 	if (strchr(id, '@') && isdigit((unsigned char)*id))
 		return described(c, client, id, a->json);
-	show_job_path(&path, id, "");
-	if (show_get(c, client, path.text, &reply, &code)) {
+	if (show_get(c, client, api_path("/v1/jobs/%s", id), &reply, &code)) {
 		const json_t *job = reply.json;
 		snprintf(what, sizeof what, "job %s", object_text(job, "id"));
 		if (a->json)
@@ -98,7 +96,6 @@ static int start_one(const struct command *c, struct client *client, const void 
 			code = EXIT_FAILED;
 		reply_fini(&reply);
 	}
-	strbuf_fini(&path);
 	return code;
 }
 
@@ -165,20 +162,17 @@ static void windows_print(const json_t *answer)
 static int bf_run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct bf_arguments *a = arguments;
-	struct strbuf path = {0};
 	char number[32];
 	int64_t least = 0;
 	struct err err;
 
 	if (a->duration && duration_parse(a->duration, &least, &err) < 0)
 		return command_misused(c, "--duration %s: %s", a->duration, err.text);
-	strbuf_puts(&path, "/v1/backfill");
-	query_add(&path, "queue", a->queue);
-	query_add(&path, "feature", a->feature);
 	snprintf(number, sizeof number, "%" PRId64, least);
-	query_add(&path, "duration", least > 0 ? number : NULL);
-	int code = show_answer(c, path.text, a->json, windows_print);
-	strbuf_fini(&path);
+	int code = show_answer(
+		c,
+		api_path("/v1/backfill?queue=%s&feature=%s&duration=%s", a->queue, a->feature, least > 0 ? number : ""),
+		a->json, windows_print);
 	return code;
 }
 

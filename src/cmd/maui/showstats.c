@@ -46,39 +46,18 @@ static void sums_add(struct sums *s, const json_t *row)
 
 /* ---- reading ---- */
 
-typedef void (*row_fn)(void *context, const json_t *row);
-
-/* Calls `one` with all jobs that ended since `since` and had run, page by page. */
-static int rows_each(const struct command *c, int64_t since, row_fn one, void *context)
+/* Calls `one` with all jobs that ended since `since`. */
+static int rows_each(const struct command *c, int64_t since, bool (*one)(void *context, json_t *row), void *context)
 {
-	struct strbuf path = {0};
-	char from[32], next[64] = "";
+	struct strbuf query = {0};
 	struct client *client;
-	int code = EXIT_OK;
-	bool more = true;
 
 	if (!show_open(c, &client))
 		return EXIT_FAILED;
-	snprintf(from, sizeof from, "%" PRId64, since);
-	while (more) {
-		struct reply reply;
-		const json_t *row;
-		size_t i;
-		strbuf_clear(&path);
-		strbuf_puts(&path, "/v1/history");
-		query_add(&path, "since", from);
-		query_add(&path, "limit", "10000");
-		query_add(&path, "after", next);
-		if (!show_get(c, client, path.text, &reply, &code))
-			break;
-		json_array_foreach(json_object_get(reply.json, "jobs"), i,
-				   row) if (object_number(row, "started", 0) > 0) one(context, row);
-		snprintf(next, sizeof next, "%s", object_text(reply.json, "next"));
-		more = *next;
-		reply_fini(&reply);
-	}
+	strbuf_printf(&query, "/v1/history?since=%" PRId64, since);
+	int code = show_history(c, client, query.text, one, context);
+	strbuf_fini(&query);
 	client_close(client);
-	strbuf_fini(&path);
 	return code;
 }
 
@@ -108,16 +87,19 @@ struct stats {
 	struct sums all;
 };
 
-static void stats_row(void *context, const json_t *row)
+static bool stats_row(void *context, json_t *row)
 {
 	struct stats *s = context;
 	const char *name = object_text(row, s->key);
-	uint32_t at = names_add(&s->who, *name ? name : "-");
 
+	if (object_number(row, "started", 0) <= 0)
+		return true;
+	uint32_t at = names_add(&s->who, *name ? name : "-");
 	if (at == s->sums.n)
 		vec_push(&s->sums, (struct sums){0});
 	sums_add(&s->sums.v[at], row);
 	sums_add(&s->all, row);
+	return true;
 }
 
 static double part(double a, double b)
@@ -220,7 +202,7 @@ struct grid {
 	struct sums cell[SIZES][LENGTHS];
 };
 
-static void grid_row(void *context, const json_t *row)
+static bool grid_row(void *context, json_t *row)
 {
 	struct grid *g = context;
 	int64_t cpus = object_number(row, "cpus", 1), wall = object_number(row, "walltime", 0);
@@ -230,7 +212,9 @@ static void grid_row(void *context, const json_t *row)
 		size++;
 	while (wall > lengths[length])
 		length++;
-	sums_add(&g->cell[size][length], row);
+	if (object_number(row, "started", 0) > 0)
+		sums_add(&g->cell[size][length], row);
+	return true;
 }
 
 static double statistic(const struct sums *x, const char *what)

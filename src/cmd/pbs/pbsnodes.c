@@ -52,27 +52,16 @@ static void failed(struct nodes *n, const struct err *err)
 	n->code = EXIT_FAILED;
 }
 
-static void node_path(struct strbuf *path, const char *name)
-{
-	strbuf_clear(path);
-	strbuf_puts(path, "/v1/nodes/");
-	url_quote(name, path);
-}
-
 /* Returns the named nodes, or all, as a new array. */
 static json_t *nodes_read(struct nodes *n, char *const *names, int count)
 {
 	json_t *all = json_array();
-	struct strbuf path = {0};
 	struct err err;
 
 	for (int i = 0; i < count || i == 0; i++) {
 		struct reply reply = {0};
-		if (count)
-			node_path(&path, names[i]);
-		else
-			strbuf_puts(&path, "/v1/nodes");
-		if (client_ask(n->client, "GET", path.text, NULL, 0, &reply, &err) < 0)
+		const char *path = count ? api_path("/v1/nodes/%s", names[i]) : "/v1/nodes";
+		if (client_ask(n->client, "GET", path, NULL, 0, &reply, &err) < 0)
 			failed(n, &err);
 		else if (count)
 			json_array_append(all, reply.json);
@@ -81,7 +70,6 @@ static json_t *nodes_read(struct nodes *n, char *const *names, int count)
 									 : json_object_get(reply.json, "nodes"));
 		reply_fini(&reply);
 	}
-	strbuf_fini(&path);
 	return all;
 }
 
@@ -89,7 +77,6 @@ static void nodes_change(struct nodes *n, char *const *names, int count)
 {
 	const struct arguments *a = n->a;
 	json_t *change = json_object();
-	struct strbuf path = {0};
 	struct err err;
 
 	if (a->offline || a->clear || a->reset)
@@ -100,13 +87,10 @@ static void nodes_change(struct nodes *n, char *const *names, int count)
 		const char *note = strcmp(a->note, "n") == 0 ? "" : a->note;
 		json_object_set_new(change, "note", json_stringn(note, strlen(note)));
 	}
-	for (int i = 0; i < count; i++) {
-		node_path(&path, names[i]);
-		if (client_ask_json(n->client, "PATCH", path.text, change, NULL, &err) < 0)
+	for (int i = 0; i < count; i++)
+		if (client_ask_json(n->client, "PATCH", api_path("/v1/nodes/%s", names[i]), change, NULL, &err) < 0)
 			failed(n, &err);
-	}
 	json_decref(change);
-	strbuf_fini(&path);
 }
 
 static void text_print(const json_t *all, enum pbs_family family)

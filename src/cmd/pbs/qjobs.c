@@ -84,21 +84,18 @@ static void running_row(void *context, char *const *cell)
 /* Warns about running jobs, to which a hold does not do what people expect. */
 static void running_warn(const struct command *c, const struct operands *o)
 {
-	struct strbuf ids = {0}, path = {0};
+	struct strbuf ids = {0};
 	struct client *client;
 	struct err err;
 
 	for (int i = 0; i < o->n; i++)
 		strbuf_printf(&ids, "%s%s", i ? "," : "", o->v[i]);
-	strbuf_puts(&path, "/v1/jobs");
-	query_add(&path, "ids", strbuf_text(&ids));
-	query_add(&path, "fields", "id,state");
 	if (client_open(&client, &err) == 0) {
-		tsv_read(client, path.text, 2, running_row, (void *)c, &err);
+		tsv_read(client, api_path("/v1/jobs?ids=%s&fields=id,state", strbuf_text(&ids)), 2, running_row,
+			 (void *)c, &err);
 		client_close(client);
 	}
 	strbuf_fini(&ids);
-	strbuf_fini(&path);
 }
 
 static int hold(const struct command *c, const void *arguments, const struct operands *o)
@@ -232,38 +229,34 @@ static const struct option rerun_options[] = {
  * has not ended. */
 static bool ended_again(struct change *ch, const char *operand)
 {
-	struct strbuf path = {0}, text = {0};
+	char one[64];
 	struct jobid id = {0};
 	struct reply r = {0};
 	json_t *body = json_object();
 	bool ended = false;
 
 	if (jobid_parse(operand, &id, NULL) == 0) {
-		strbuf_printf(&text, "%llu", (unsigned long long)id.number);
-		if (id.kind == JOBID_SOME)
-			strbuf_printf(&text, "[%lld]", (long long)array_next(&id.some, -1));
-		show_job_path(&path, id.kind == JOBID_SOME ? text.text : operand, "");
-		ended = client_ask(ch->client, "GET", path.text, NULL, 0, &r, NULL) == 0 &&
+		bool some = id.kind == JOBID_SOME;
+		snprintf(one, sizeof one, "%llu[%lld]", (unsigned long long)id.number,
+			 some ? (long long)array_next(&id.some, -1) : 0);
+		ended = client_ask(ch->client, "GET", api_path("/v1/jobs/%s", some ? one : operand), NULL, 0, &r,
+				   NULL) == 0 &&
 			*object_text(r.json, "state") == 'C';
 		reply_fini(&r);
 	}
 	if (ended && id.kind == JOBID_SOME) {
-		strbuf_clear(&path);
-		strbuf_clear(&text);
-		strbuf_printf(&text, "%llu[]", (unsigned long long)id.number);
-		show_job_path(&path, text.text, "");
-		strbuf_clear(&text);
-		array_format(&id.some, &text);
-		json_object_set_new(body, "array", json_string(text.text));
+		struct strbuf elements = {0};
+		array_format(&id.some, &elements);
+		json_object_set_new(body, "array", json_string(elements.text));
+		strbuf_fini(&elements);
+		snprintf(one, sizeof one, "%llu[]", (unsigned long long)id.number);
 	}
-	strbuf_puts(&path, "/again");
-	if (ended && show_submit(ch->c, ch->client, path.text, body, &r, &ch->code))
+	const char *which = id.kind == JOBID_SOME ? one : operand;
+	if (ended && show_submit(ch->c, ch->client, api_path("/v1/jobs/%s/again", which), body, &r, &ch->code))
 		printf("Submitted job %s, as job %s was.\n", object_text(r.json, "id"), operand);
 	reply_fini(&r);
 	json_decref(body);
 	jobid_fini(&id);
-	strbuf_fini(&path);
-	strbuf_fini(&text);
 	return ended;
 }
 

@@ -8,6 +8,7 @@
 
 #include "cmd/lib/commands.h"
 #include "cmd/lib/object.h"
+#include "cmd/lib/query.h"
 #include "cmd/pbs/qmgr.h"
 #include "core/speed.h"
 
@@ -70,26 +71,19 @@ static bool attributes_change(struct change *ch, const char *path, const struct 
 	return good;
 }
 
-void object_path(enum qmgr_object object, struct strbuf *out)
-{
-	strbuf_printf(out, "/v1/%s/", qmgr_object_plural(object));
-}
-
 /* Runs a command on a queue or a named object. */
 static void object_do(struct change *ch, const struct qmgr_command *m, const char *name)
 {
-	struct strbuf path = {0};
+	char *path = mem_strdup(api_path("/v1/%s/%s", qmgr_object_plural(m->object), name));
 	bool good = true;
 
-	object_path(m->object, &path);
-	url_quote(name, &path);
 	if (m->verb == QMGR_DELETE)
-		change_ask(ch, "DELETE", path.text, NULL, name, NULL);
+		change_ask(ch, "DELETE", path, NULL, name, NULL);
 	else if (m->verb == QMGR_CREATE)
-		good = change_ask(ch, "PUT", path.text, NULL, name, NULL);
-	if (m->verb != QMGR_DELETE && good && !attributes_change(ch, path.text, m, name) && m->verb == QMGR_CREATE)
-		change_ask(ch, "DELETE", path.text, NULL, name, NULL); /* undo the creation */
-	strbuf_fini(&path);
+		good = change_ask(ch, "PUT", path, NULL, name, NULL);
+	if (m->verb != QMGR_DELETE && good && !attributes_change(ch, path, m, name) && m->verb == QMGR_CREATE)
+		change_ask(ch, "DELETE", path, NULL, name, NULL); /* undo the creation */
+	free(path);
 }
 
 /* Returns a node's speed as a new number; NULL after an error if it is not one. */
@@ -153,8 +147,6 @@ static json_t *node_body(struct change *ch, const struct qmgr_command *m)
 
 static void node_do(struct change *ch, const struct qmgr_command *m, const char *name)
 {
-	struct strbuf path = {0};
-
 	if (m->verb == QMGR_CREATE || m->verb == QMGR_DELETE) {
 		ch->code =
 			command_fail(ch->c,
@@ -166,11 +158,8 @@ static void node_do(struct change *ch, const struct qmgr_command *m, const char 
 	json_t *body = node_body(ch, m);
 	if (body && ch->force)
 		json_object_set_new(body, "force", json_true());
-	strbuf_puts(&path, "/v1/nodes/");
-	url_quote(name, &path);
 	if (body)
-		change_ask(ch, "PATCH", path.text, body, name, NULL);
-	strbuf_fini(&path);
+		change_ask(ch, "PATCH", api_path("/v1/nodes/%s", name), body, name, NULL);
 	json_decref(body);
 }
 

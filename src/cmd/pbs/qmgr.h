@@ -7,8 +7,6 @@
 #include "client/qmgr.h"
 #include "cmd/lib/change.h"
 
-/* Writes the path of a kind of objects, "/v1/queues/". */
-void object_path(enum qmgr_object object, struct strbuf *out);
 /* Lists attributes for people ("list"), or prints the commands that recreate them ("print"). */
 void qmgr_show(struct change *ch, const struct qmgr_command *m);
 

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "cmd/lib/object.h"
+#include "cmd/lib/query.h"
 #include "cmd/pbs/qmgr.h"
 
 /* Returns true if the command asks for this attribute; "resources_max" means all of it. */
@@ -241,15 +242,11 @@ static void server_print(struct change *ch, const struct qmgr_command *m)
 /* Prints one object by name. */
 static void named_print(struct change *ch, const struct qmgr_command *m, const char *name)
 {
-	struct strbuf path = {0};
 	struct reply r;
 
-	object_path(m->object, &path);
-	url_quote(name, &path);
-	if (change_ask(ch, "GET", path.text, NULL, name, &r))
+	if (change_ask(ch, "GET", api_path("/v1/%s/%s", qmgr_object_plural(m->object), name), NULL, name, &r))
 		one_print(m, m->object, r.json);
 	reply_fini(&r);
-	strbuf_fini(&path);
 }
 
 void qmgr_show(struct change *ch, const struct qmgr_command *m)

@@ -10,12 +10,7 @@
 
 static void queue_set(struct change *ch, const char *queue, const char *name, const char *value)
 {
-	struct strbuf path = {0};
-
-	strbuf_puts(&path, "/v1/queues/");
-	url_quote(queue, &path);
-	change_attribute(ch, path.text, "set", name, value);
-	strbuf_fini(&path);
+	change_attribute(ch, api_path("/v1/queues/%s", queue), "set", name, value);
 }
 
 /* Handles "@server": all queues of the only server. */

@@ -293,17 +293,14 @@ static void row(void *context, char **cell)
 static bool checkpoint_fits(const struct selecting *s, struct client *client, const char *id)
 {
 	const char *wanted = s->a->checkpoint;
-	struct strbuf path = {0};
 	struct reply reply = {0};
 
 	if (!wanted)
 		return true;
 	enum op op = op_parse(&wanted);
-	show_job_path(&path, id, "");
-	bool fits = client_ask(client, "GET", path.text, NULL, 0, &reply, NULL) == 0 &&
+	bool fits = client_ask(client, "GET", api_path("/v1/jobs/%s", id), NULL, 0, &reply, NULL) == 0 &&
 		    op_holds(op, strcmp(object_text(reply.json, "checkpoint"), wanted));
 	reply_fini(&reply);
-	strbuf_fini(&path);
 	return fits;
 }
 

@@ -93,12 +93,10 @@ void qstat_path(const struct qstat *q, const char *operand, struct strbuf *path)
 
 void qstat_empty(struct qstat *q, const char *operand)
 {
-	struct strbuf path = {0};
 	struct err err;
 
 	if (qstat_is_job(operand)) {
-		show_job_path(&path, operand, "");
-		if (client_ask(q->client, "GET", path.text, NULL, 0, NULL, &err) < 0 &&
+		if (client_ask(q->client, "GET", api_path("/v1/jobs/%s", operand), NULL, 0, NULL, &err) < 0 &&
 		    strcmp(client_code(q->client), "refused") == 0)
 			qstat_failed(q, NULL, &err);
 		else
@@ -106,10 +104,7 @@ void qstat_empty(struct qstat *q, const char *operand)
 	} else if (*operand != '@') {
 		char queue[256];
 		snprintf(queue, sizeof queue, "%.*s", (int)strcspn(operand, "@"), operand);
-		strbuf_puts(&path, "/v1/queues/");
-		url_quote(queue, &path);
-		if (client_ask(q->client, "GET", path.text, NULL, 0, NULL, &err) < 0)
+		if (client_ask(q->client, "GET", api_path("/v1/queues/%s", queue), NULL, 0, NULL, &err) < 0)
 			qstat_failed(q, operand, &err);
 	}
-	strbuf_fini(&path);
 }

@@ -122,7 +122,6 @@ static void list_print(struct full *f, const char *operand)
 /* Reads a single job by its own request: only then does the server include its environment. */
 static void job_read(struct full *f, const char *operand)
 {
-	struct strbuf path = {0};
 	struct reply reply = {0};
 	struct err err;
 
@@ -130,15 +129,13 @@ static void job_read(struct full *f, const char *operand)
 		list_print(f, operand);
 		return;
 	}
-	show_job_path(&path, operand, "");
-	if (client_ask(f->q->client, "GET", path.text, NULL, 0, &reply, &err) < 0)
+	if (client_ask(f->q->client, "GET", api_path("/v1/jobs/%s", operand), NULL, 0, &reply, &err) < 0)
 		qstat_failed(f->q, operand, &err);
 	else if (f->q->a->elements && *object_text(reply.json, "array_spec")) /* "12" is the array 12[] */
 		list_print(f, object_text(reply.json, "id"));
 	else
 		job_print(f, reply.json);
 	reply_fini(&reply);
-	strbuf_fini(&path);
 }
 
 static void all_print(struct full *f)

@@ -32,19 +32,15 @@ static void id_known(void *context, char *const *cell)
 /* Collects the ids the server still has: jobs that ended recently are also in the history. */
 static int known_read(struct past *p, struct err *err)
 {
-	struct strbuf path = {0};
-
-	strbuf_puts(&path, "/v1/jobs?completed=1&fields=id");
-	query_add(&path, "arrays", p->q->a->elements ? "expand" : NULL);
-	int rc = tsv_read(p->q->client, path.text, 1, id_known, p, err);
-	strbuf_fini(&path);
+	int rc = tsv_read(p->q->client,
+			  api_path("/v1/jobs?completed=1&fields=id&arrays=%s", p->q->a->elements ? "expand" : ""), 1,
+			  id_known, p, err);
 	return rc;
 }
 
 /* Requests the array of an element once; returns NULL if it was seen before. */
 static json_t *array_ask(struct past *p, const char *array)
 {
-	struct strbuf path = {0};
 	struct reply reply = {0};
 	json_t *job = NULL;
 	uint32_t at;
@@ -52,11 +48,9 @@ static json_t *array_ask(struct past *p, const char *array)
 	if (names_find(&p->known, array, &at))
 		return NULL;
 	names_add(&p->known, array);
-	show_job_path(&path, array, "");
-	if (client_ask(p->q->client, "GET", path.text, NULL, 0, &reply, NULL) == 0)
+	if (client_ask(p->q->client, "GET", api_path("/v1/jobs/%s", array), NULL, 0, &reply, NULL) == 0)
 		job = json_incref(reply.json);
 	reply_fini(&reply);
-	strbuf_fini(&path);
 	return job;
 }
 

@@ -85,7 +85,6 @@ static void queue_line(const json_t *queue, bool heading)
 static json_t *queues_read(struct qstat *q)
 {
 	json_t *all = json_array();
-	struct strbuf path = {0};
 	struct err err;
 
 	for (int i = 0; i < q->operands->n || i == 0; i++) {
@@ -93,13 +92,8 @@ static json_t *queues_read(struct qstat *q)
 		struct reply reply = {0};
 		char name[256];
 		snprintf(name, sizeof name, "%.*s", (int)strcspn(operand, "@"), operand);
-		strbuf_clear(&path);
-		strbuf_puts(&path, "/v1/queues");
-		if (name[0]) {
-			strbuf_puts(&path, "/");
-			url_quote(name, &path);
-		}
-		if (client_ask(q->client, "GET", path.text, NULL, 0, &reply, &err) < 0)
+		const char *path = name[0] ? api_path("/v1/queues/%s", name) : "/v1/queues";
+		if (client_ask(q->client, "GET", path, NULL, 0, &reply, &err) < 0)
 			qstat_failed(q, *operand ? operand : NULL, &err);
 		else if (name[0])
 			json_array_append(all, reply.json);
@@ -108,7 +102,6 @@ static json_t *queues_read(struct qstat *q)
 									 : json_object_get(reply.json, "queues"));
 		reply_fini(&reply);
 	}
-	strbuf_fini(&path);
 	return all;
 }
 

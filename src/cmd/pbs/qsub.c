@@ -191,12 +191,10 @@ static void guarantee_say(const struct jobspec *s, const struct reply *r, FILE *
 /* Prints the expected start and end, if known. */
 static void expected_say(struct client *client, const char *id)
 {
-	struct strbuf path = {0};
 	struct reply r = {0};
 	char start[40], end[40];
 
-	show_job_path(&path, id, "");
-	if (client_ask(client, "GET", path.text, NULL, 0, &r, NULL) == 0) {
+	if (client_ask(client, "GET", api_path("/v1/jobs/%s", id), NULL, 0, &r, NULL) == 0) {
 		int64_t from = object_number(r.json, "started", object_number(r.json, "expected_start", 0)),
 			to = object_number(r.json, "expected_end", 0);
 		if (from && to)
@@ -208,7 +206,6 @@ static void expected_say(struct client *client, const char *id)
 			printf("Its start can't be foreseen: %s.\n", object_text(r.json, "no_estimate"));
 	}
 	reply_fini(&r);
-	strbuf_fini(&path);
 }
 
 /* Warns if a tenth of the month's quota or less is left. */

@@ -47,12 +47,9 @@ static void on_interrupt(int signal)
 
 static int seat_ask(const struct seat *seat, const char *method, struct reply *ret, struct err *err)
 {
-	struct strbuf path = {0};
 	int rc;
 
-	show_job_path(&path, seat->id, "");
-	rc = client_ask(seat->client, method, strbuf_text(&path), NULL, 0, ret, err);
-	strbuf_fini(&path);
+	rc = client_ask(seat->client, method, api_path("/v1/jobs/%s", seat->id), NULL, 0, ret, err);
 	return rc;
 }
 
@@ -93,14 +90,10 @@ static int way_make(void *context, struct pty_way *w, struct err *err)
 {
 	static const char *const passing[] = {"", "unavailable", "not_leader", "too_many", "bad_state"};
 	const struct seat *seat = context;
-	struct strbuf path = {0}, more = {0};
 
-	strbuf_printf(&more, "/terminal?key=%s", seat->key);
-	show_job_path(&path, seat->id, strbuf_text(&more));
 	strbuf_clear(&w->rest);
-	int rc = client_upgrade(seat->client, strbuf_text(&path), PTY_PROTOCOL, ATTACH_SECONDS, &w->fd, &w->rest, err);
-	strbuf_fini(&path);
-	strbuf_fini(&more);
+	int rc = client_upgrade(seat->client, api_path("/v1/jobs/%s/terminal?key=%s", seat->id, seat->key),
+				PTY_PROTOCOL, ATTACH_SECONDS, &w->fd, &w->rest, err);
 	for (size_t i = 0; rc < 0 && i < sizeof passing / sizeof *passing; i++)
 		if (strcmp(client_code(seat->client), passing[i]) == 0)
 			return -EAGAIN;

@@ -24,19 +24,16 @@ int job_exit_code(const struct command *c, const json_t *job, const char *id)
 /* Returns 1 if the job has ended, with *ret_code set; 0: not yet; < 0 after an error message. */
 static int job_look(const struct command *c, struct client *client, const char *id, int *ret_code)
 {
-	struct strbuf path = {0};
 	struct reply r = {0};
 	int rc = 0;
 
-	show_job_path(&path, id, "");
-	if (!show_get(c, client, strbuf_text(&path), &r, ret_code)) {
+	if (!show_get(c, client, api_path("/v1/jobs/%s", id), &r, ret_code)) {
 		rc = -EIO;
 	} else if (strcmp(object_text(r.json, "state"), "C") == 0) {
 		*ret_code = job_exit_code(c, r.json, id);
 		rc = 1;
 	}
 	reply_fini(&r);
-	strbuf_fini(&path);
 	return rc;
 }
 

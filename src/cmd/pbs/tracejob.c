@@ -129,12 +129,10 @@ static void past_print(struct trace *t, const json_t *row, bool first)
 /* Prints what the history has of a job that the logs do not mention. */
 static void past_trace(struct trace *t, struct client *client, const char *id)
 {
-	struct strbuf path = {0};
 	struct reply reply = {0};
 
-	strbuf_puts(&path, "/v1/history?attempts=1&limit=10000");
-	query_add(&path, "id", id);
-	if (client_ask(client, "GET", path.text, NULL, 0, &reply, NULL) == 0) {
+	if (client_ask(client, "GET", api_path("/v1/history?attempts=1&limit=10000&id=%s", id), NULL, 0, &reply,
+		       NULL) == 0) {
 		const json_t *jobs = json_object_get(reply.json, "jobs"), *before = NULL;
 		for (size_t i = json_array_size(jobs); i-- > 0;) { /* oldest first */
 			const json_t *row = json_array_get(jobs, i);
@@ -143,23 +141,18 @@ static void past_trace(struct trace *t, struct client *client, const char *id)
 		}
 	}
 	reply_fini(&reply);
-	strbuf_fini(&path);
 }
 
 static int trace(const struct command *c, struct client *client, const void *arguments, const char *id, bool first)
 {
 	const struct arguments *a = arguments;
 	struct trace t = {.a = a};
-	struct strbuf path = {0};
 	char days[32];
 	struct err err;
 	int code = EXIT_OK;
 
 	snprintf(days, sizeof days, "%lld", (long long)a->days);
-	strbuf_puts(&path, "/v1/log");
-	query_add(&path, "job", id);
-	query_add(&path, "days", days);
-	if (client_read(client, path.text, NULL, piece, &t, &err) < 0) {
+	if (client_read(client, api_path("/v1/log?job=%s&days=%s", id, days), NULL, piece, &t, &err) < 0) {
 		command_fail(c, "%s", err.text);
 		code = show_code(client);
 	} else {
@@ -178,7 +171,6 @@ static int trace(const struct command *c, struct client *client, const void *arg
 				"neither the logs of the last %s day%s nor the history have anything about job %s (-n DAYS looks back further in the logs)",
 				days, a->days == 1 ? "" : "s", id);
 	}
-	strbuf_fini(&path);
 	strbuf_fini(&t.text);
 	strbuf_fini(&t.last);
 	return code;

@@ -86,65 +86,37 @@ static void job_take(struct replay *r, const json_t *row)
 
 static int jobs_count(struct replay *r, const char *since)
 {
-	struct strbuf path = {0};
 	struct reply reply;
 	int code = EXIT_OK;
 
-	strbuf_puts(&path, "/v1/history/sums");
-	query_add(&path, "by", "all");
-	query_add(&path, "since", since);
-	if (show_get(r->c, r->client, path.text, &reply, &code)) {
+	if (show_get(r->c, r->client, api_path("/v1/history/sums?by=all&since=%s", since), &reply, &code)) {
 		const json_t *sum = json_array_get(json_object_get(reply.json, "sums"), 0);
 		progress_begin(&r->progress, "reading the history", sum ? object_number(sum, "jobs", 0) : 0);
 		reply_fini(&reply);
 	}
-	strbuf_fini(&path);
 	return code;
 }
 
-/* Reads one page; *next becomes the cursor of the following page, or NULL. */
-static int page_read(struct replay *r, const char *since, char **next)
+static bool job_read(void *context, json_t *row)
 {
-	struct strbuf path = {0};
-	struct reply reply;
-	const json_t *row;
-	int code = EXIT_OK;
-	size_t i;
+	struct replay *r = context;
 
-	strbuf_puts(&path, "/v1/history");
-	query_add(&path, "since", since);
-	query_add(&path, "limit", "10000");
-	query_add(&path, "after", *next);
-	free(*next);
-	*next = NULL;
-	if (show_get(r->c, r->client, path.text, &reply, &code)) {
-		json_array_foreach(json_object_get(reply.json, "jobs"), i, row)
-		{
-			job_take(r, row);
-			progress_at(&r->progress, ++r->read);
-		}
-		if (json_is_string(json_object_get(reply.json, "next")))
-			*next = mem_strdup(object_text(reply.json, "next"));
-		reply_fini(&reply);
-	}
-	strbuf_fini(&path);
-	return code;
+	job_take(r, row);
+	progress_at(&r->progress, ++r->read);
+	return true;
 }
 
 static int jobs_read(struct replay *r, int64_t since)
 {
-	char text[32], *next = NULL;
-	int code;
+	char text[32], query[64];
 
 	snprintf(text, sizeof text, "%lld", (long long)since);
-	code = jobs_count(r, text);
+	snprintf(query, sizeof query, "/v1/history?since=%s", text);
+	int code = jobs_count(r, text);
 	if (code != EXIT_OK)
 		return code;
-	do
-		code = page_read(r, text, &next);
-	while (next && code == EXIT_OK);
+	code = show_history(r->c, r->client, query, job_read, r);
 	progress_end(&r->progress);
-	free(next);
 	return code;
 }
 
