@@ -2,9 +2,6 @@
  * config.c - `shunt config check`: has the server's own program check the file, since it knows the
  * options.
  */
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cmd/lib/commands.h"
 #include "cmd/lib/instance.h"
@@ -22,21 +19,15 @@ static const struct option options[] = {
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct arguments *a = arguments;
-	struct strbuf program = {0};
 	struct where w;
 	struct err err;
 
 	if ((a->system ? where_system(&w, &err) : where_find(&w, &err)) < 0)
 		return command_fail(c, "%s", err.text);
-	if (!program_find("shuntd", &program))
-		return command_fail(
-			c, "shuntd is not found beside this program nor in $PATH: install it ('make install')");
-
-	const char *word[] = {program.text, "--check-conf", operands->n ? operands->v[0] : w.conf,
-			      w.system ? "--system" : NULL, NULL};
-	fflush(stdout);
-	execv(program.text, (char *const *)word);
-	return command_fail(c, "%s: %s", program.text, strerror(errno));
+	return program_become(c, "shuntd",
+			      (const char *const[]){"--check-conf", operands->n ? operands->v[0] : w.conf,
+						    w.system ? "--system" : NULL, NULL},
+			      NULL);
 }
 
 const struct command command_config_check = {

@@ -44,36 +44,14 @@ static int run(const struct command *c, const void *arguments, const struct oper
 {
 	const struct arguments *a = arguments;
 	const char *token = operands->n > 1 ? operands->v[1] : "-";
-	struct strbuf program = {0};
 
 	if (a->token_file && operands->n > 1)
 		return command_misused(c, "give the token, or --token-file, not both");
-
-	if (!program_find("shunt-agent", &program))
-		return command_fail(
-			c, "shunt-agent is not found beside this program nor in $PATH: install it ('make install')");
-
-	const char *word[10] = {program.text, "--join", operands->v[0]};
-	int n = 3;
-	if (a->token_file) {
-		word[n++] = "--token-file";
-		word[n++] = a->token_file;
-	} else {
-		word[n++] = "-";
-		if (strcmp(token, "-") != 0 && token_pass(token) < 0)
-			return command_fail(c, "the token can't be passed on: %s", strerror(errno));
-	}
-	if (a->name) {
-		word[n++] = "--name";
-		word[n++] = a->name;
-	}
-	if (a->workstation) {
-		word[n++] = "--workstation";
-		word[n++] = a->workstation;
-	}
-	fflush(stdout);
-	execv(program.text, (char *const *)word);
-	return command_fail(c, "%s: %s", program.text, strerror(errno));
+	if (strcmp(token, "-") != 0 && token_pass(token) < 0)
+		return command_fail(c, "the token can't be passed on: %s", strerror(errno));
+	return program_become(c, "shunt-agent",
+			      (const char *const[]){"--join", operands->v[0], a->token_file ? NULL : "-", NULL},
+			      arguments);
 }
 
 const struct command command_join = {

@@ -2,10 +2,7 @@
  * store.c - `shunt store copy`, `shunt backup` and `shunt restore`: they run the server's own
  * program, since it knows the stores.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "cmd/lib/commands.h"
 #include "cmd/lib/instance.h"
@@ -30,30 +27,14 @@ static const struct option backup_options[] = {
 	{0},
 };
 
-/* Becomes shuntd with these words, up to a NULL. Returns only if that fails. */
-static int server_become(const struct command *c, const char *const *word)
-{
-	struct strbuf program = {0};
-	const char *all[8];
-	int n = 1;
-
-	if (!program_find("shuntd", &program))
-		return command_fail(
-			c, "shuntd is not found beside this program nor in $PATH: install it ('make install')");
-	for (all[0] = program.text; *word; word++)
-		all[n++] = *word;
-	all[n] = NULL;
-	fflush(stdout);
-	execv(program.text, (char *const *)all);
-	return command_fail(c, "%s: %s", program.text, strerror(errno));
-}
-
 static int copy_run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct arguments *a = arguments;
 
-	return server_become(c, (const char *const[]){"--copy-store", operands->v[0], operands->v[1],
-						      a->json ? "--json" : NULL, NULL});
+	return program_become(
+		c, "shuntd",
+		(const char *const[]){"--copy-store", operands->v[0], operands->v[1], a->json ? "--json" : NULL, NULL},
+		NULL);
 }
 
 static int backup_run(const struct command *c, const void *arguments, const struct operands *operands)
@@ -69,8 +50,10 @@ static int backup_run(const struct command *c, const void *arguments, const stru
 	if (!operands->n && !w.system)
 		snprintf(dir, sizeof dir, "%s/backups", w.state);
 	snprintf(keep, sizeof keep, "--keep=%lld", a->keep > 0 ? (long long)a->keep : 0);
-	return server_become(c, (const char *const[]){"--backup", dir, keep, w.system ? "--system" : "--foreground",
-						      a->json ? "--json" : NULL, NULL});
+	return program_become(c, "shuntd",
+			      (const char *const[]){"--backup", dir, keep, w.system ? "--system" : "--foreground",
+						    a->json ? "--json" : NULL, NULL},
+			      NULL);
 }
 
 static int restore_run(const struct command *c, const void *arguments, const struct operands *operands)
@@ -81,9 +64,10 @@ static int restore_run(const struct command *c, const void *arguments, const str
 
 	if (where_find(&w, &err) < 0)
 		return command_fail(c, "%s", err.text);
-	return server_become(c,
-			     (const char *const[]){"--restore", operands->v[0], w.system ? "--system" : "--foreground",
-						   a->json ? "--json" : NULL, NULL});
+	return program_become(c, "shuntd",
+			      (const char *const[]){"--restore", operands->v[0], w.system ? "--system" : "--foreground",
+						    a->json ? "--json" : NULL, NULL},
+			      NULL);
 }
 
 const struct command command_store_copy = {

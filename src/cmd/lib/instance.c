@@ -45,6 +45,45 @@ bool program_find(const char *name, struct strbuf *ret_path)
 	return false;
 }
 
+/* Adds an option to a command line, as it was given. */
+static void option_pass(const struct option *o, const char *arguments, struct texts *line)
+{
+	const void *at = arguments + o->at;
+	const char *text = NULL;
+	char number[32];
+
+	if (o->kind == OPTION_NUMBER || o->kind == OPTION_SECONDS) {
+		snprintf(number, sizeof number, "%lld", (long long)*(const int64_t *)at);
+		text = *number == '-' ? NULL : number;
+	} else if (o->kind != OPTION_FLAG) {
+		text = *(const char *const *)at;
+	}
+	if (!text && !(o->kind == OPTION_FLAG && *(const bool *)at))
+		return;
+	struct strbuf word = {0};
+	strbuf_printf(&word, "--%s%s%s", o->name, text ? "=" : "", text ? text : "");
+	texts_push(line, word.text);
+}
+
+int program_become(const struct command *c, const char *name, const char *const *words, const void *arguments)
+{
+	struct strbuf program = {0};
+	struct texts line = {0};
+
+	if (!program_find(name, &program))
+		return command_fail(c, "%s is not found beside this program nor in $PATH: install it ('make install')",
+				    name);
+	texts_push(&line, program.text);
+	for (; *words; words++)
+		texts_push(&line, *words);
+	for (const struct option *o = c->options; o && o->name && arguments; o++)
+		option_pass(o, arguments, &line);
+	texts_push(&line, NULL);
+	fflush(stdout);
+	execv(program.text, (char *const *)line.v);
+	return command_fail(c, "%s: %s", program.text, strerror(errno));
+}
+
 int where_get(bool system, struct where *ret, struct err *err)
 {
 	return system ? where_system(ret, err) : where_personal(ret, err);

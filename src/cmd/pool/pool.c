@@ -2,7 +2,6 @@
  * pool.c - `shunt pool`: a pool of workstations without a server. The program shunt-pool does
  * everything that needs TLS.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
@@ -11,12 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/amount.h"
-#include "base/table.h"
 #include "base/timetext.h"
-#include "base/vec.h"
 #include "cmd/lib/commands.h"
 #include "cmd/lib/instance.h"
+#include "cmd/lib/listing.h"
+#include "cmd/lib/show.h"
 #include "cmd/pool/pool_wire.h"
 
 #define STOP_MS 10000 /* time for a daemon to stop */
@@ -79,91 +77,17 @@ static const struct option token_options[] = {
 
 /* ---- commands run by shunt-pool ---- */
 
-struct words {
-	VEC(const char *) list;
-	char number[8][32];
-	int nnumbers;
-};
-
-static void word_add(struct words *w, const char *option, const char *value)
+/* Runs the command of the same name, without "pool ". */
+static int pass_on(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	if (!value)
-		return;
-	vec_push(&w->list, option);
-	vec_push(&w->list, value);
-}
+	const char *what = c->name + strlen("pool "), *words[] = {what, operands->n ? operands->v[0] : NULL, NULL};
 
-static void number_add(struct words *w, const char *option, int64_t value)
-{
-	char *text = w->number[w->nnumbers];
-
-	if (value <= 0) /* not given, or not an option of this command */
-		return;
-	snprintf(text, sizeof w->number[0], "%lld", (long long)value);
-	w->nnumbers++;
-	word_add(w, option, text);
-}
-
-static int pass_on(const struct command *c, const char *what, const char *operand, const struct arguments *a)
-{
-	struct strbuf program = {0};
-	struct words w = {0};
-
-	if (!program_find("shunt-pool", &program))
-		return command_fail(
-			c, "shunt-pool is not found beside this program nor in $PATH: install it ('make install')");
-	vec_push(&w.list, program.text);
-	vec_push(&w.list, what);
-	if (operand)
-		vec_push(&w.list, operand);
-	word_add(&w, "--name", a->name);
-	word_add(&w, "--pool", a->pool);
-	word_add(&w, "--listen", a->listen);
-	word_add(&w, "--policy", a->policy);
-	word_add(&w, "--k1", a->k1);
-	word_add(&w, "--k2", a->k2);
-	word_add(&w, "--user", a->user);
-	word_add(&w, "--owner", a->owner);
-	word_add(&w, "--cgroup", a->cgroup);
-	word_add(&w, "--speed", a->speed);
-	word_add(&w, "--token-file", a->token_file);
-	number_add(&w, "--interval-ms", a->interval);
-	number_add(&w, "--lease-ms", a->lease);
-	number_add(&w, "--gossip-from", a->gossip_from);
-	number_add(&w, "--cpus", a->cpus);
-	number_add(&w, "--valid", a->valid);
-	if (a->foreground)
-		vec_push(&w.list, "--foreground");
-	if (a->no_multicast)
-		vec_push(&w.list, "--no-multicast");
-	if (a->no_start)
-		vec_push(&w.list, "--no-start");
-	vec_push(&w.list, NULL);
-	fflush(stdout);
-	execv(program.text, (char *const *)w.list.v);
-	return command_fail(c, "%s: %s", program.text, strerror(errno));
-}
-
-static int create(const struct command *c, const void *arguments, const struct operands *operands)
-{
-	const struct arguments *a = arguments;
-
-	return pass_on(c, "create", NULL, a);
-}
-
-static int join(const struct command *c, const void *arguments, const struct operands *operands)
-{
-	return pass_on(c, "join", operands->n ? operands->v[0] : NULL, arguments);
+	return program_become(c, "shunt-pool", words, arguments);
 }
 
 static int start(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	return pass_on(c, "run", NULL, arguments);
-}
-
-static int token(const struct command *c, const void *arguments, const struct operands *operands)
-{
-	return pass_on(c, "token", NULL, arguments);
+	return program_become(c, "shunt-pool", (const char *const[]){"run", NULL}, arguments);
 }
 
 /* ---- requests to the daemon ---- */
@@ -190,52 +114,40 @@ static int ask(const struct command *c, json_t *head, json_t **ret)
 	return EXIT_OK;
 }
 
-static const char *percent(double part, char *buf, size_t size)
+static void cell_age(const json_t *station, const char *key, struct strbuf *cell)
 {
-	snprintf(buf, size, "%.0f%%", 100 * part);
-	return buf;
+	int64_t age = object_number(station, key, -1);
+
+	if (age < 0)
+		strbuf_puts(cell, "-");
+	else
+		strbuf_printf(cell, "%.1f s", (double)age / 1000);
 }
 
-static void stations_print(const json_t *list)
+static void cell_idle(const json_t *station, const char *key, struct strbuf *cell)
 {
-	static const char *const columns[] = {"Station", "State", ">Age",    ">Speed", ">Idle", ">Tasks",
-					      ">Owner",	 ">CPUs", ">Memory", "Arch",   "~Where"};
-	struct table *t = table_create(columns, sizeof columns / sizeof *columns);
-	const json_t *s;
-	size_t i;
-
-	json_array_foreach(list, i, s)
-	{
-		json_int_t age = json_integer_value(json_object_get(s, "age_ms"));
-		char text[32];
-		table_cell(t, "%s", json_string_value(json_object_get(s, "name")));
-		table_cell(t, "%s", json_string_value(json_object_get(s, "state")));
-		if (age < 0)
-			table_cell(t, "-");
-		else
-			table_cell(t, "%.1f s", (double)age / 1000);
-		table_cell(t, "%.2f", json_number_value(json_object_get(s, "speed")));
-		table_cell(t, "%s", percent(json_number_value(json_object_get(s, "idle")), text, sizeof text));
-		table_cell(t, "%lld", (long long)json_integer_value(json_object_get(s, "ours")));
-		table_cell(t, "%lld+%lld", (long long)json_integer_value(json_object_get(s, "interactive")),
-			   (long long)json_integer_value(json_object_get(s, "batch")));
-		table_cell(t, "%lld", (long long)json_integer_value(json_object_get(s, "cpus")));
-		table_cell(t, "%s",
-			   memory_human((int64_t)json_integer_value(json_object_get(s, "memory")), text, sizeof text));
-		table_cell(t, "%s", json_string_value(json_object_get(s, "arch")));
-		table_cell(t, "%s", json_string_value(json_object_get(s, "where")));
-	}
-	table_print(t, stdout, 0);
-	table_destroy(t);
+	strbuf_printf(cell, "%.0f%%", 100 * json_number_value(json_object_get(station, key)));
 }
 
-struct status_arguments {
-	bool json;
+static void cell_owner(const json_t *station, const char *key, struct strbuf *cell)
+{
+	cell_plain(station, "interactive", cell);
+	strbuf_char(cell, '+');
+	cell_plain(station, "batch", cell);
+}
+
+static const struct listing_column station_columns[] = {
+	{"Station", "name", .make = cell_plain},    {"State", "state", .make = cell_plain},
+	{">Age", "age_ms", .make = cell_age},	    {">Speed", "speed", .format = "%.2f"},
+	{">Idle", "idle", .make = cell_idle},	    {">Tasks", "ours", .make = cell_plain},
+	{">Owner", "batch", .make = cell_owner},    {">CPUs", "cpus", .make = cell_plain},
+	{">Memory", "memory", .make = cell_memory}, {"Arch", "arch", .make = cell_plain},
+	{"~Where", "where", .make = cell_plain},    {0},
 };
 
 static int status(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	const struct status_arguments *a = arguments;
+	const struct show_arguments *a = arguments;
 	json_t *o;
 	int code = ask(c, json_pack("{s:s}", "t", "status"), &o);
 
@@ -247,11 +159,9 @@ static int status(const struct command *c, const void *arguments, const struct o
 		putchar('\n');
 	} else if (code == EXIT_OK) {
 		printf("Pool %s, station %s, policy %s: %lld tasks run or wait here, %lld of this machine's wait for a station.\n",
-		       json_string_value(json_object_get(o, "pool")), json_string_value(json_object_get(o, "name")),
-		       json_string_value(json_object_get(o, "policy")),
-		       (long long)json_integer_value(json_object_get(o, "tasks")),
-		       (long long)json_integer_value(json_object_get(o, "waiting")));
-		stations_print(json_object_get(o, "stations"));
+		       object_text(o, "pool"), object_text(o, "name"), object_text(o, "policy"),
+		       (long long)object_number(o, "tasks", 0), (long long)object_number(o, "waiting", 0));
+		listing_print(json_object_get(o, "stations"), station_columns, NULL);
 	}
 	json_decref(o);
 	return code;
@@ -361,7 +271,7 @@ static const struct option pause_options[] = {
 };
 
 static const struct option status_options[] = {
-	OPTION_ROW(FLAG, 0, "json", offsetof(struct status_arguments, json), NULL, "print JSON"),
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct show_arguments, json), NULL, "print JSON"),
 	{0},
 };
 
@@ -376,7 +286,7 @@ const struct command command_pool_create = {
 			      "Makes the authority of a pool called lab here, and starts this station."}),
 	.options = create_options,
 	.size = sizeof(struct arguments),
-	.run = create,
+	.run = pass_on,
 	.alone = true,
 };
 const struct command command_pool_join = {
@@ -391,7 +301,7 @@ const struct command command_pool_join = {
 		 "Makes this machine a station of the pool that was created on oak. Asks for the token that 'shunt pool token' printed there."}),
 	.options = join_options,
 	.size = sizeof(struct arguments),
-	.run = join,
+	.run = pass_on,
 	.alone = true,
 };
 const struct command command_pool_token = {
@@ -401,7 +311,7 @@ const struct command command_pool_token = {
 			      "Prints a token with which one machine can join within the next hour."}),
 	.options = token_options,
 	.size = sizeof(struct arguments),
-	.run = token,
+	.run = pass_on,
 	.alone = true,
 };
 const struct command command_pool_start = {
@@ -471,7 +381,7 @@ const struct command command_pool_status = {
 	.examples =
 		EXAMPLES({"shunt pool status", "Which stations there are, how loaded they are, and which take tasks."}),
 	.options = status_options,
-	.size = sizeof(struct status_arguments),
+	.size = sizeof(struct show_arguments),
 	.run = status,
 	.alone = true,
 };
