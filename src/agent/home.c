@@ -16,7 +16,6 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/lock.h"
-#include "base/mem.h"
 #include "base/program.h"
 #include "tls/tls.h"
 

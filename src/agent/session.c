@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "agent/agent_internal.h"
-#include "agent/facts.h"
 #include "agent/guard.h"
 #include "agent/health.h"
 #include "agent/session_internal.h"

@@ -20,7 +20,6 @@
 #include "base/amount.h"
 #include "base/descriptors.h"
 #include "base/ticks.h"
-#include "base/timetext.h"
 #include "base/unixsock.h"
 
 enum {

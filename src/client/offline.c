@@ -11,7 +11,6 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#include "base/mem.h"
 #include "base/timetext.h"
 #include "client/client_internal.h"
 #include "tls/pki.h"

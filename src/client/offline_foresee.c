@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/members.h"
 #include "base/timetext.h"
 #include "client/offline.h"

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/jsonread.h"
-#include "base/mem.h"
 #include "base/members.h"
 #include "base/vec.h"
 #include "client/offline.h"

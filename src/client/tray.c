@@ -18,7 +18,6 @@
 #include "base/codec.h"
 #include "base/fdio.h"
 #include "base/file.h"
-#include "base/mem.h"
 #include "base/strbuf.h"
 
 #define REQUEST "request"

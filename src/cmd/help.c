@@ -113,8 +113,7 @@ const struct command command_help_page = {
 	.operands = "[COMMAND]",
 	.operands_more = 1,
 	.about = "Tell what there is, or what a command does.",
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = help,
 	.alone = true,
 };

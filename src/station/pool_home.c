@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "tls/pki.h"
 
 #define FILE_MOST (4 << 20)
 #define PATH_ROOM 64 /* bytes for file names below the directory */

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "base/logline.h"
-#include "base/text.h"
 #include "net/address.h"
 #include "station/pool_internal.h"
 

@@ -132,7 +132,6 @@ const struct command command_audit = {
 		{"shunt audit --user ann --object queue:batch --since 2026-11-01",
 		 "Show what ann has changed of a queue."},
 		{"shunt audit --since 1h --undo", "Print the commands that take back the last hour; nothing is run."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 };

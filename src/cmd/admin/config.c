@@ -40,8 +40,7 @@ const struct command command_config_check = {
 		"0 if the server takes the file, 1 if it has mistakes, 2 if it can't be read.",
 	.examples = EXAMPLES({"shunt config check", "The file of your own instance, or of the system's."},
 			     {"shunt config check /tmp/new.conf", "Another one, before it takes its place."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 	.alone = true,
 };

@@ -66,8 +66,7 @@ const struct command command_credit = {
 		"may use is held in escrow; when it ends, what it used is spent and the rest is released. "
 		"Amounts are hours of the unit: 10:00:00 of cpu_hours is ten hours of one CPU.",
 	.examples = EXAMPLES({"shunt credit", "Show the remaining credits of the accounts that you may charge."}),
-	.options = show_options,
-	.size = sizeof(struct show_arguments),
+	OPTIONS(struct show_arguments, show_options),
 	.run = listing_run,
 	.listing = &accounts,
 };
@@ -130,8 +129,7 @@ const struct command command_credit_deposit = {
 	.about = "Deposit credits into an account.",
 	.examples = EXAMPLES({"shunt credit deposit physics 10000 --expires 2027-01-31",
 			      "Deposit ten thousand hours that expire at the end of January."}),
-	.options = deposit_options,
-	.size = sizeof(struct deposit_arguments),
+	OPTIONS(struct deposit_arguments, deposit_options),
 	.run = deposit,
 };
 
@@ -222,7 +220,6 @@ const struct command command_credit_statement = {
 	.name = "credit statement",
 	.operands = "ACCOUNT",
 	.about = "Show everything that changed an account's credits in a month.",
-	.options = statement_options,
-	.size = sizeof(struct statement_arguments),
+	OPTIONS(struct statement_arguments, statement_options),
 	.run = statement,
 };

@@ -125,7 +125,6 @@ const struct command command_doctor = {
 			     {"shunt doctor | mail -E -s 'shunt doctor' root",
 			      "For cron: nothing is printed if everything is in order."},
 			     {"shunt doctor --json", "For other programs."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 };

@@ -185,8 +185,7 @@ const struct command command_down = {
 	.about = "Stop the server; running jobs continue.",
 	.details =
 		"The same as 'shunt shutdown --leave-jobs'. Stops the user's own server or, if none is running, the system's.",
-	.options = down_options,
-	.size = sizeof(struct down_arguments),
+	OPTIONS(struct down_arguments, down_options),
 	.run = down,
 	.alone = true,
 };
@@ -200,8 +199,7 @@ const struct command command_shutdown = {
 	.examples = EXAMPLES({"shunt shutdown --begin '2026-11-20 18:00' --until '2026-11-23 08:00'",
 			      "On Friday evening; the machine is expected back on Monday."},
 			     {"shunt shutdown --now", "At once, without checkpoints."}),
-	.options = shutdown_options,
-	.size = sizeof(struct down_arguments),
+	OPTIONS(struct down_arguments, shutdown_options),
 	.run = down,
 	.alone = true,
 };

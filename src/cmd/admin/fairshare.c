@@ -71,7 +71,6 @@ const struct command command_fairshare = {
 	.examples = EXAMPLES({"shunt fairshare", "Accounts, groups and users, first those who come first."},
 			     {"qmgr -c 'set server priority_order = sum, priority_weight.fairshare = 100'",
 			      "As a manager: start jobs of users who have used little of their share first."}),
-	.options = show_options,
-	.size = sizeof(struct show_arguments),
+	OPTIONS(struct show_arguments, show_options),
 	.run = run,
 };

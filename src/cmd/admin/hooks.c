@@ -80,8 +80,7 @@ const struct command command_hooks = {
 		"State \"old\": the file on disk is broken, and the version before it is in force. \"broken\": it was broken when the server started, and counts as failing. "
 		"\"unused\": it is broken, and never was in force. For operators and managers.",
 	.examples = examples,
-	.options = show_options,
-	.size = sizeof(struct show_arguments),
+	OPTIONS(struct show_arguments, show_options),
 	.run = list_run,
 };
 
@@ -271,8 +270,7 @@ const struct command command_hooks_check = {
 	.details =
 		"The server tries it as it tries new versions of hooks: it is compiled, and its top level runs, within hook_time and hook_memory. For managers.",
 	.examples = examples,
-	.options = show_options,
-	.size = sizeof(struct show_arguments),
+	OPTIONS(struct show_arguments, show_options),
 	.run = check_run,
 };
 
@@ -284,7 +282,6 @@ const struct command command_hooks_test = {
 	.details =
 		"The server calls the file's function with the job. Nothing is submitted or changed, and no mail is sent. Exit code 1: the file is broken, or its function fails. For managers.",
 	.examples = examples,
-	.options = test_options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, test_options),
 	.run = test_run,
 };

@@ -201,7 +201,6 @@ const struct command command_history_import = {
 		{"shunt history import /var/spool/torque/server_priv/accounting/2026*", "Jobs that TORQUE ran."},
 		{"sacct -a -P -S 2025-01-01 -o ALL > jobs.txt; shunt history import --source old jobs.txt",
 		 "Jobs that Slurm ran."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 };

@@ -91,8 +91,7 @@ const struct command command_import_config = {
 		{"sacctmgr dump linux file=linux.cfg; sacctmgr -P show qos > qos.txt; shunt import-config /etc/slurm/slurm.conf linux.cfg qos.txt > site.qmgr",
 		 "Convert a Slurm site; review site.qmgr, then apply it with: qmgr < site.qmgr"},
 		{"shunt simulate --config site.qmgr --policy shunt old.swf", "Try the result in the simulator first."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 	.alone = true,
 };

@@ -67,8 +67,7 @@ const struct command command_join = {
 		 "Asks for the token that 'shunt token create' printed on the server's machine. So neither ps nor the shell's history ever shows it."},
 		{"shunt join pine:7722 --token-file /root/token", "Reads the token from a file."},
 		{"shunt join pine:7722 --workstation idle", "Jobs run here only while nobody uses the machine."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 	.alone = true,
 };

@@ -15,7 +15,6 @@
 
 #include "base/mem.h"
 #include "base/table.h"
-#include "base/timetext.h"
 #include "client/clusters.h"
 #include "client/far.h"
 #include "cmd/lib/commands.h"
@@ -221,8 +220,7 @@ const struct command command_login = {
 		{"shunt login pine - < token",
 		 "Reads the token from a file. On the command line other users could see it in a list of processes."},
 		{"qsub --cluster pine job.sh", "Submit a job there."}),
-	.options = login_options,
-	.size = sizeof(struct login_arguments),
+	OPTIONS(struct login_arguments, login_options),
 	.run = login,
 	.alone = true,
 };
@@ -341,8 +339,7 @@ const struct command command_clusters = {
 	.details =
 		"Which server a command asks: the cluster named by --cluster or SHUNT_CLUSTER; else the server of this machine, your own "
 		"before the system's; else the only cluster in this list, or the one named default.",
-	.options = clusters_options,
-	.size = sizeof(struct clusters_arguments),
+	OPTIONS(struct clusters_arguments, clusters_options),
 	.run = clusters,
 	.alone = true,
 };

@@ -244,7 +244,6 @@ const struct command command_nodes = {
 		{"shunt nodes online n3", "Jobs start there again."},
 		{"shunt nodes set n3 class=big features=fast,ib", "What jobs may ask for: -l nodes=1:fast."},
 		{"shunt nodes remove n3", "It is no node of this cluster any more."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 };

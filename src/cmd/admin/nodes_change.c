@@ -74,8 +74,7 @@ const struct command command_nodes_offline = {
 	.details = "It holds until 'shunt nodes online', also when the server or the node is restarted.",
 	.examples = EXAMPLES(
 		{"shunt nodes offline n[3-5] -m 'new disks'", "No job starts on these three; running jobs continue."}),
-	.options = offline_options,
-	.size = sizeof(struct offline_arguments),
+	OPTIONS(struct offline_arguments, offline_options),
 	.run = offline,
 };
 
@@ -129,8 +128,7 @@ const struct command command_nodes_drain = {
 		"nodes' and 'shunt plan' show the time, and 'shunt why' names it if a job waits because of it.",
 	.examples = EXAMPLES({"shunt nodes drain n[3-5] --at 18:00 -m 'new disks'",
 			      "Until six jobs start there if they end by then; afterwards none does."}),
-	.options = drain_options,
-	.size = sizeof(struct drain_arguments),
+	OPTIONS(struct drain_arguments, drain_options),
 	.run = drain,
 };
 
@@ -238,8 +236,7 @@ const struct command command_nodes_set = {
 		 "Divide its CPUs among jobs with a budget, in shares (docs/libra.md)."},
 		{"shunt nodes set n5 'workstation=idle; quiet=5m'",
 		 "Its owner comes first: jobs stop at the first key press, and continue after five quiet minutes (docs/workstations.md)."}),
-	.options = set_options,
-	.size = sizeof(struct set_arguments),
+	OPTIONS(struct set_arguments, set_options),
 	.run = set,
 };
 
@@ -271,7 +268,6 @@ const struct command command_nodes_remove = {
 	.details =
 		"Nodes of the configuration file are removed there. To come back a machine joins again, with a new token.",
 	.examples = EXAMPLES({"shunt nodes remove n3", "Its certificate is worth nothing from now on."}),
-	.options = remove_options,
-	.size = sizeof(struct remove_arguments),
+	OPTIONS(struct remove_arguments, remove_options),
 	.run = remove_them,
 };

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "bag/provider.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "cmd/lib/change.h"
 #include "cmd/lib/commands.h"
@@ -120,8 +119,7 @@ const struct command command_overlay_add = {
 		 "Up to 16 nodes of Slurm's partition long, in allocations of four hours, while jobs wait for them."},
 		{"shunt overlay add pbs --name night --cpus 8 --time 8h -- -q night",
 		 "One node of 8 CPUs from the queue night of a PBS server."}),
-	.options = add_options,
-	.size = sizeof(struct add_arguments),
+	OPTIONS(struct add_arguments, add_options),
 	.run = add,
 };
 
@@ -179,8 +177,7 @@ static const struct listing overlays = {
 const struct command command_overlay_list = {
 	.name = "overlay list",
 	.about = "List the overlays, with their nodes and allocations, and what went wrong.",
-	.options = show_options,
-	.size = sizeof(struct show_arguments),
+	OPTIONS(struct show_arguments, show_options),
 	.run = listing_run,
 	.listing = &overlays,
 };
@@ -235,7 +232,6 @@ const struct command command_overlay_remove = {
 	.name = "overlay remove",
 	.operands = "NAME",
 	.about = "Remove an overlay and cancel its allocations.",
-	.options = remove_options,
-	.size = sizeof(struct remove_arguments),
+	OPTIONS(struct remove_arguments, remove_options),
 	.run = remove_run,
 };

@@ -303,8 +303,7 @@ const struct command command_owner = {
 		"policy names (owners=ana+bo), or, if it names none, by users who are logged in at the machine. The policy is the node's setting "
 		"'workstation' ('shunt nodes set NODE workstation=idle'), in a pool 'shunt pool start --owner idle'.",
 	.examples = examples,
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = show_run,
 	.alone = true,
 };
@@ -317,8 +316,7 @@ const struct command command_owner_pause = {
 		"Jobs and tasks stop within a second and leave after the time that the policy names (return=). Without DURATION "
 		"that lasts until 'shunt owner resume'.",
 	.examples = examples,
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = pause_run,
 	.alone = true,
 };
@@ -328,8 +326,7 @@ const struct command command_owner_resume = {
 	.about = "Let the cluster or the pool use this workstation again.",
 	.details = "Ends a pause. Whether something runs now is up to the policy again.",
 	.examples = examples,
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = resume_run,
 	.alone = true,
 };

@@ -66,7 +66,6 @@ const struct command command_partitions = {
 		{"shunt partitions", "The partitions, what runs in them, and how many jobs wait."},
 		{"qmgr -c 'create partition A nodes = n[1-8]'", "As a manager: make a partition of eight nodes."},
 		{"shunt submit --partition A job.sh", "Run in it, alone, with all of its processors."}),
-	.options = show_options,
-	.size = sizeof(struct show_arguments),
+	OPTIONS(struct show_arguments, show_options),
 	.run = run,
 };

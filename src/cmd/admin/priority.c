@@ -182,7 +182,6 @@ const struct command command_priority = {
 		 "Who would move with these weights, and how long jobs of the last 30 days would have waited."},
 		{"qmgr -c 'set server priority_order = sum, priority_weight.cpus = 10'",
 		 "As a manager: order jobs by priority, large ones first."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 };

@@ -136,8 +136,7 @@ const struct command command_quota = {
 		"becomes the limit again, up to and including the month of the end date.",
 	.examples = EXAMPLES({"shunt quota", "What I may use in a month, and what is left."},
 			     {"shunt quota ana", "As a manager: the same of a user."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 };
 
@@ -241,8 +240,7 @@ const struct command command_quota_set = {
 	.examples = EXAMPLES({"shunt quota set ana --normal 200:00 --priority 20:00",
 			      "What is not named stays as it is; a new user has none of it."},
 			     {"shunt quota set ana --end 'Apr 2027'", "From May on there is nothing."}),
-	.options = set_options,
-	.size = sizeof(struct set_arguments),
+	OPTIONS(struct set_arguments, set_options),
 	.run = set,
 };
 
@@ -324,8 +322,7 @@ const struct command command_quota_import = {
 	.examples = EXAMPLES(
 		{"shunt quota import quota.config",
 		 "Lines of: user, hours a month for normal, interactive and priority jobs, last month (\"Apr 2027\")."}),
-	.options = import_options,
-	.size = sizeof(struct import_arguments),
+	OPTIONS(struct import_arguments, import_options),
 	.run = import,
 };
 
@@ -425,7 +422,6 @@ const struct command command_quota_log = {
 		"The changes of a month add up to what is left: taken by a job when it was submitted, altered, returned at its end, unneeded (a job "
 		"with a deadline that was kept without priority is charged as a normal one), month (it began), limit (it was set).",
 	.examples = EXAMPLES({"shunt quota log", "Everything that changed my quota this month."}),
-	.options = log_options,
-	.size = sizeof(struct log_arguments),
+	OPTIONS(struct log_arguments, log_options),
 	.run = log_run,
 };

@@ -61,8 +61,7 @@ const struct command command_site_add = {
 	.examples = EXAMPLES(
 		{"shunt site add east --server east.example.org:7722",
 		 "As a manager: jobs can be submitted to QUEUE@east. Asks for the token that 'shunt token create --site' printed there."}),
-	.options = add_options,
-	.size = sizeof(struct add_arguments),
+	OPTIONS(struct add_arguments, add_options),
 	.run = add,
 };
 
@@ -79,8 +78,7 @@ static const struct listing sites = {
 const struct command command_site_list = {
 	.name = "site list",
 	.about = "List the sites that jobs can be handed over to, with the number of this server's jobs there.",
-	.options = show_options,
-	.size = sizeof(struct show_arguments),
+	OPTIONS(struct show_arguments, show_options),
 	.run = listing_run,
 	.listing = &sites,
 };

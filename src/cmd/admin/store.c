@@ -85,8 +85,7 @@ const struct command command_store_copy = {
 			     {"shunt store copy postgres:///shunt /var/lib/shunt/shunt.db", "And back."},
 			     {"shunt store copy conf:/etc/shunt/shunt.conf conf:new.conf",
 			      "From the store of one configuration file to that of another."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = copy_run,
 	.alone = true,
 };
@@ -103,8 +102,7 @@ const struct command command_backup = {
 		"format even if the server uses PostgreSQL. 'shunt restore' puts it back. The configuration file, accounting files and users' output are not in it.",
 	.examples = EXAMPLES({"shunt backup --keep 14", "Once a day from a timer: the backups of two weeks."},
 			     {"shunt backup /mnt/safe", "To another disk."}),
-	.options = backup_options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, backup_options),
 	.run = backup_run,
 	.alone = true,
 };
@@ -119,8 +117,7 @@ const struct command command_restore = {
 		"Jobs that have ended since the backup are run again, those accepted since are gone: docs/admin-guide.md, 'Backup and restore', has what else to mind.",
 	.examples = EXAMPLES({"shunt restore /var/backups/shunt/shunt-20261118T020000Z.db",
 			      "After 'systemctl stop shunt', as root."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = restore_run,
 	.alone = true,
 };

@@ -118,8 +118,7 @@ const struct command command_token_create = {
 		{"shunt token create --uses 16 --expires 2h", "For sixteen machines, within two hours."},
 		{"shunt token create --login --expires 7d",
 		 "Prints what to type on another machine, to work from there as yourself."}),
-	.options = create_options,
-	.size = sizeof(struct create_arguments),
+	OPTIONS(struct create_arguments, create_options),
 	.run = create,
 };
 
@@ -168,8 +167,7 @@ static const struct listing_column token_columns[] = {
 const struct command command_token_list = {
 	.name = "token list",
 	.about = "List your tokens, as a manager all. Their secrets are never shown.",
-	.options = list_options,
-	.size = sizeof(struct show_arguments),
+	OPTIONS(struct show_arguments, list_options),
 	.run = listing_run,
 	.listing = &(const struct listing){.path = "/v1/tokens", .key = "tokens", .columns = token_columns, .none = ""},
 };

@@ -169,8 +169,7 @@ const struct command command_up = {
 	.examples = EXAMPLES({"shunt up", "This machine as one node."},
 			     {"shunt up --nodes 4x8", "As four nodes of 8 CPUs."},
 			     {"SHUNT_HOME=/tmp/try shunt up", "Another instance, with everything under /tmp/try."}),
-	.options = up_options,
-	.size = sizeof(struct up_arguments),
+	OPTIONS(struct up_arguments, up_options),
 	.run = up,
 	.alone = true,
 };

@@ -237,8 +237,7 @@ const struct command command_allocations = {
 			      "What 'shunt bag run tasks.txt --on slurm' has requested, and what it got."},
 			     {"shunt allocations --json",
 			      "The requests of all bags in the current directory and of overlays, for programs."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = allocations,
 	.alone = true,
 };

@@ -18,7 +18,6 @@
 #include "bag/results.h"
 #include "base/amount.h"
 #include "base/program.h"
-#include "base/text.h"
 #include "base/timetext.h"
 #include "cmd/bag/bag_make.h"
 #include "cmd/lib/commands.h"
@@ -437,8 +436,7 @@ const struct command command_bag_run = {
 		 "One task of four CPUs for each row."},
 		{"seq 100 | shunt bag run -c './step' - --stream",
 		 "Values from standard input; print the outputs as tasks finish."}),
-	.options = run_options,
-	.size = sizeof(struct run_arguments),
+	OPTIONS(struct run_arguments, run_options),
 	.run = run,
 	.alone = true,
 };
@@ -486,8 +484,7 @@ const struct command command_bag_retry = {
 	.details =
 		"BAG is the bag's directory or its file of commands. A running broker is notified; otherwise this command runs the bag. Earlier failures of these tasks no longer count.",
 	.examples = EXAMPLES({"shunt bag retry tasks.txt", "Run the failed tasks of tasks.txt.bag again."}),
-	.options = retry_options,
-	.size = sizeof(struct retry_arguments),
+	OPTIONS(struct retry_arguments, retry_options),
 	.run = retry,
 	.alone = true,
 };

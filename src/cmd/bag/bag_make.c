@@ -19,7 +19,6 @@
 #include "bag/journal.h"
 #include "base/fdio.h"
 #include "base/map.h"
-#include "cmd/lib/commands.h"
 
 static int bag_file_read(const char *path, struct strbuf *ret, struct err *err)
 {

@@ -86,8 +86,7 @@ const struct command command_bag_relay = {
 		"and carries what workers and broker send each other, which it can't read. It ends with the bag, and removes that credential.",
 	.examples = EXAMPLES({"shunt bag relay worker-1.key",
 			      "On the front end; then, on a node: shunt bag worker --credential worker-1.key.relay"}),
-	.options = relay_options,
-	.size = sizeof(struct relay_arguments),
+	OPTIONS(struct relay_arguments, relay_options),
 	.run = relay,
 	.alone = true,
 };

@@ -117,8 +117,7 @@ const struct command command_bag_status = {
 	.details =
 		"BAG is a bag's directory or its file of commands; without one, all bags in the current directory are shown. STATE is running, interrupted (run it again to continue), cancelled or complete.",
 	.examples = EXAMPLES({"shunt bag status", "All bags in the current directory."}),
-	.options = status_options,
-	.size = sizeof(struct status_arguments),
+	OPTIONS(struct status_arguments, status_options),
 	.run = status,
 	.alone = true,
 };
@@ -264,8 +263,7 @@ const struct command command_bag_results = {
 		"Also works while the bag is running.",
 	.examples = EXAMPLES({"shunt bag results tasks.txt --output", "Print all outputs in the order of tasks."},
 			     {"shunt bag results tasks.txt --failed", "Show which tasks failed, and why."}),
-	.options = results_options,
-	.size = sizeof(struct results_arguments),
+	OPTIONS(struct results_arguments, results_options),
 	.run = results,
 	.alone = true,
 };
@@ -389,8 +387,7 @@ const struct command command_bag_top = {
 	.details =
 		"TASKS counts those that a worker has, also ahead of time; OLDEST is the first of them, and SECONDS for how long it has had it.",
 	.examples = EXAMPLES({"shunt bag top tasks.txt", "Watch the workers of a running bag."}),
-	.options = top_options,
-	.size = sizeof(struct top_arguments),
+	OPTIONS(struct top_arguments, top_options),
 	.run = top,
 	.alone = true,
 };

@@ -286,8 +286,7 @@ const struct command command_bag_worker = {
 		"If the connection breaks, its tasks are killed, and it tries to come back, for ten minutes unless --patience says otherwise. It ends with the bag, and half a minute after its broker was killed.",
 	.examples = EXAMPLES({"shunt bag worker --credential tasks.bag/worker-1.key",
 			      "Run tasks of the broker that wrote this file, on all CPUs."}),
-	.options = worker_options,
-	.size = sizeof(struct worker_arguments),
+	OPTIONS(struct worker_arguments, worker_options),
 	.run = worker,
 	.alone = true,
 };

@@ -368,7 +368,6 @@ const struct command command_history = {
 			     {"shunt history --all --since 365d --csv > year.csv", "A year, for a spreadsheet."},
 			     {"shunt history --all --since 30d --swf > november.swf",
 			      "A month as a trace, without names but in its header."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 };

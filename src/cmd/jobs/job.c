@@ -307,8 +307,7 @@ const struct command command_job = {
 	.operands = "JOB...",
 	.about = "Tell everything about a job.",
 	.examples = EXAMPLES({"shunt job 12", "What job 12 is and how far it is."}),
-	.options = show_options,
-	.size = sizeof(struct show_arguments),
+	OPTIONS(struct show_arguments, show_options),
 	.run = job_run,
 };
 
@@ -317,7 +316,6 @@ const struct command command_why = {
 	.operands = "JOB...",
 	.about = "Tell what a job waits for, and what would change it.",
 	.examples = EXAMPLES({"shunt why 12", "What job 12 waits for, and what would change it."}),
-	.options = show_options,
-	.size = sizeof(struct show_arguments),
+	OPTIONS(struct show_arguments, show_options),
 	.run = why_run,
 };

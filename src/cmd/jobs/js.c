@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/mem.h"
 #include "base/timetext.h"
 #include "base/utf8.h"
 #include "base/vec.h"
@@ -344,7 +343,6 @@ const struct command command_js = {
 		"has - instead of a date. While the server is down, the queue is shown as it was, with your changes since; when jobs will start then is estimated from the last plan.",
 	.examples = EXAMPLES({"shunt js", "The machine, what runs and what waits."},
 			     {"shunt js --long", "With class, processors, deadline and checkpoints of each job."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 };

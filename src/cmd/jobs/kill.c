@@ -98,7 +98,6 @@ const struct command command_kill = {
 	.about = "Remove jobs, waiting or running.",
 	.examples = EXAMPLES({"shunt kill 101 102", "Remove two jobs."}, {"shunt kill --all", "Remove all of my jobs."},
 			     {"shunt kill --user ana", "As an operator: remove all of hers."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 };

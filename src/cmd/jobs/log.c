@@ -258,7 +258,6 @@ const struct command command_log = {
 	.examples = EXAMPLES({"shunt log -f 12", "What happens to job 12, as it happens."},
 			     {"shunt log --node n3", "Who took n3 offline, and why."},
 			     {"shunt log --server --level warning", "Show what went wrong in the server."}),
-	.options = log_options,
-	.size = sizeof(struct log_arguments),
+	OPTIONS(struct log_arguments, log_options),
 	.run = log_run,
 };

@@ -194,7 +194,6 @@ const struct command command_output = {
 		"users' jobs are escaped (\\u001b).",
 	.examples = EXAMPLES({"shunt output -f 12", "What job 12 prints, as it prints it."},
 			     {"shunt output -n 20 12", "The last 20 lines."}),
-	.options = output_options,
-	.size = sizeof(struct output_arguments),
+	OPTIONS(struct output_arguments, output_options),
 	.run = output_run,
 };

@@ -80,7 +80,6 @@ const struct command command_plan = {
 	.details = "A band of lines for each node, time to the right; in colours on a terminal unless NO_COLOR is set.",
 	.examples = EXAMPLES({"shunt plan", "The plan as text, nodes by time."},
 			     {"shunt plan --for 1d --svg plan.svg", "The next day, for a browser."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 };

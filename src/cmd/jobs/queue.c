@@ -152,7 +152,6 @@ const struct command command_queue = {
 	.about = "List the jobs: what they do, when they start, and why not now.",
 	.examples = EXAMPLES({"shunt queue", "Everything that waits or runs."},
 			     {"shunt queue --mine --all", "My jobs, finished ones too."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 };

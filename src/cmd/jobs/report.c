@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/mem.h"
 #include "base/timetext.h"
 #include "base/vec.h"
 #include "cmd/lib/commands.h"
@@ -360,7 +359,6 @@ const struct command command_report = {
 		"tested with the history: how many jobs of the same user and name would have been ended at these limits.",
 	.examples = EXAMPLES({"shunt report 12", "What job 12 used, and what to request next time."},
 			     {"shunt report '14[]'", "The same of an array, with how its elements differ."}),
-	.options = show_options,
-	.size = sizeof(struct show_arguments),
+	OPTIONS(struct show_arguments, show_options),
 	.run = run,
 };

@@ -14,7 +14,6 @@
 
 #include "base/text.h"
 #include "base/ticks.h"
-#include "cmd/lib/object.h"
 #include "cmd/lib/query.h"
 
 #define TICK_MS 1000

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/timetext.h"
 #include "cmd/jobs/top.h"
 #include "cmd/lib/joblist.h"
 #include "cmd/lib/object.h"

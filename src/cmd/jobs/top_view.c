@@ -11,7 +11,6 @@
 #include "base/timetext.h"
 #include "base/utf8.h"
 #include "cmd/jobs/top.h"
-#include "cmd/lib/object.h"
 #include "cmd/lib/palette.h"
 #include "cmd/lib/show.h"
 

@@ -49,7 +49,6 @@ const struct command command_top = {
 		"Keys: arrows move, Enter or o shows a job's output, i its details, w why it waits, h holds or releases it, "
 		"d deletes it, / filters, n switches to nodes, ? helps, q quits.",
 	.examples = EXAMPLES({"shunt top --mine", "Watch my jobs."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 };

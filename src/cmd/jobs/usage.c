@@ -320,7 +320,6 @@ const struct command command_usage = {
 		EXAMPLES({"shunt usage", "What you had this month, day by day."},
 			 {"shunt usage --all 2026-10", "What all users had in October."},
 			 {"shunt usage --all --by account --csv 2026-10 > october.csv", "The same for a spreadsheet."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 };

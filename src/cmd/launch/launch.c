@@ -140,8 +140,7 @@ const struct command command_launch = {
 		{"shunt launch ./solver input.dat", "In a job: a rank for each CPU that the job has."},
 		{"shunt launch --per-node 1 --label hostname", "Once on each node, and each line says by whom."},
 		{"shunt launch -n 8 --output out-%r ./solver", "Eight ranks, each with a file of its own."}),
-	.options = options,
-	.size = sizeof(struct launch_arguments),
+	OPTIONS(struct launch_arguments, options),
 	.main = launch_main,
 	.alone = true,
 };

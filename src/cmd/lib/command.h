@@ -29,6 +29,8 @@ struct operands {
 struct example {
 	const char *line, *about;
 };
+/* In a command's row: the type of its arguments, and the options that fill them. */
+#define OPTIONS(type, rows) .options = rows, .size = sizeof(type)
 #define EXAMPLES(...) ((const struct example[]){__VA_ARGS__, {0}})
 
 struct command {

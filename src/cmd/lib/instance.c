@@ -250,7 +250,6 @@ const struct command command_status = {
 	.name = "status",
 	.about = "Tell whether the server runs, and what it has to do.",
 	.details = "Exits with 0 if a server answers, else with 1.",
-	.options = status_options,
-	.size = sizeof(struct status_arguments),
+	OPTIONS(struct status_arguments, status_options),
 	.run = status,
 };

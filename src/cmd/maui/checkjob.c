@@ -160,8 +160,7 @@ const struct command command_checkjob = {
 	.examples = EXAMPLES(
 		{"checkjob 12", "Show what job 12 requests, whether it can run now and, if not, every reason."},
 		{"checkjob --json 12", "The same for programs."}),
-	.options = show_options,
-	.size = sizeof(struct show_arguments),
+	OPTIONS(struct show_arguments, show_options),
 	.run = run,
 	.own = true,
 };

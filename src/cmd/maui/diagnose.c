@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/table.h"
-#include "base/timetext.h"
 #include "cmd/lib/commands.h"
 #include "cmd/lib/joblist.h"
 #include "cmd/lib/listing.h"
@@ -346,8 +345,7 @@ const struct command command_diagnose = {
 	.examples = EXAMPLES({"diagnose -p", "Show every factor of the priorities of waiting jobs."},
 			     {"diagnose -q", "Show blocked jobs and what blocks each of them."},
 			     {"diagnose -u", "Show users with their limits and targets."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 	.own = true,
 };

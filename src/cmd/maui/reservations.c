@@ -118,8 +118,7 @@ const struct command command_reservations = {
 			     {"shunt reservations add course --nodes n[1-4] --hours 'Mon 08:00-12:00' --groups course",
 			      "As a manager, reserve four nodes for a course every Monday morning."},
 			     {"shunt submit --reservation course job.sh", "Run only inside the reservation."}),
-	.options = show_options,
-	.size = sizeof(struct show_arguments),
+	OPTIONS(struct show_arguments, show_options),
 	.run = run,
 };
 
@@ -272,8 +271,7 @@ const struct command command_showres = {
 		"window. 'shunt plan' shows the planned places of waiting jobs.",
 	.examples = EXAMPLES({"showres", "All reservations."}, {"showres -n", "The nodes of all reservations."},
 			     {"showres course", "One of them."}),
-	.options = showres_options,
-	.size = sizeof(struct showres_arguments),
+	OPTIONS(struct showres_arguments, showres_options),
 	.run = showres,
 	.own = true,
 };

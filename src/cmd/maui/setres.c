@@ -380,8 +380,7 @@ const struct command command_reservations_add = {
 		 "Reserve four nodes for a course every Monday morning."},
 		{"shunt reservations add disks --nodes n3 --start 2026-12-24T08:00 --duration 4h --maintenance --dry-run",
 		 "List the jobs that a maintenance would affect."}),
-	.options = add_options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, add_options),
 	.run = add,
 };
 
@@ -391,8 +390,7 @@ const struct command command_reservations_change = {
 	.about = "Change a reservation.",
 	.details = ABOUT,
 	.examples = EXAMPLES({"shunt reservations change course --except 2026-12-24,2026-12-31", "Skip these days."}),
-	.options = add_options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, add_options),
 	.run = change,
 };
 
@@ -422,8 +420,7 @@ const struct command command_setres = {
 		{"setres -a chem -n licences -d 8:00:00 -r matlab=3", "Keep three licences for an account."},
 		{"setres -M -n disks -s +2h -d 1h --dry-run ALL",
 		 "List the jobs that a maintenance of all nodes would affect."}),
-	.options = set_options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, set_options),
 	.run = setres,
 	.own = true,
 };

@@ -6,10 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/map.h"
 #include "base/names.h"
 #include "base/table.h"
-#include "base/timetext.h"
 #include "cmd/lib/commands.h"
 #include "cmd/lib/joblist.h"
 #include "cmd/lib/show.h"
@@ -207,8 +205,7 @@ const struct command command_showq = {
 	.examples = EXAMPLES({"showq", "Running, waiting and blocked jobs, with totals."},
 			     {"showq -i", "Waiting jobs with their priorities, the next one first."},
 			     {"showq -b", "Show blocked jobs and what blocks each of them."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 	.own = true,
 };

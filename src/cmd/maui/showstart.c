@@ -114,8 +114,7 @@ const struct command command_showstart = {
 	.examples = EXAMPLES(
 		{"showstart 12", "Show when job 12 is expected to start and end."},
 		{"showstart 16@2:00:00", "Show when a job of 16 CPUs and two hours would start if submitted now."}),
-	.options = show_options,
-	.size = sizeof(struct show_arguments),
+	OPTIONS(struct show_arguments, show_options),
 	.run = start_run,
 	.own = true,
 };
@@ -185,8 +184,7 @@ const struct command command_showbf = {
 	.examples = EXAMPLES(
 		{"showbf", "Show the sizes and walltimes of jobs that would start at once."},
 		{"showbf -d 2:00:00 -f fast", "The same for two hours or more, on nodes with the feature fast."}),
-	.options = bf_options,
-	.size = sizeof(struct bf_arguments),
+	OPTIONS(struct bf_arguments, bf_options),
 	.run = bf_run,
 	.own = true,
 };

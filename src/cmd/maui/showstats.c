@@ -180,8 +180,7 @@ const struct command command_showstats = {
 		"average and at most; AvgQH: hours in the queue; Effic%: CPU time used of the CPU hours; WCAcc%: run time in percent of the walltime.",
 	.examples = EXAMPLES({"showstats -u", "Show what each user ran in the last 30 days."},
 			     {"showstats -a --since 7d", "Show what each account ran in the last seven days."}),
-	.options = stats_options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, stats_options),
 	.run = stats_run,
 	.own = true,
 };
@@ -303,8 +302,7 @@ const struct command command_showgrid = {
 	.examples =
 		EXAMPLES({"showgrid AVGQTIME", "Show how long jobs waited, by CPUs and walltime."},
 			 {"showgrid JOBCOUNT -s 7d", "Show how many jobs of each size ended in the last seven days."}),
-	.options = grid_options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, grid_options),
 	.run = grid_run,
 	.own = true,
 };

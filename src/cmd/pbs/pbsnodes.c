@@ -294,7 +294,6 @@ const struct command command_pbsnodes = {
 	.examples = EXAMPLES({"pbsnodes -a", "Everything about all nodes."},
 			     {"pbsnodes -l -n", "Nodes out of service, and why."},
 			     {"pbsnodes -o -N 'new disk' n3", "Take n3 out of service, with a note."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 };

@@ -118,8 +118,7 @@ const struct command command_qdel = {
 			     {"qdel --where 'name=sim*,states=Q'",
 			      "Your waiting jobs whose names begin with sim, after a question."}),
 	.hints = delete_hints,
-	.options = delete_options,
-	.size = sizeof(struct delete_arguments),
+	OPTIONS(struct delete_arguments, delete_options),
 	.run = delete_run,
 	.own = true,
 };
@@ -134,8 +133,7 @@ const struct command command_cancel = {
 		{"shunt cancel --where 'name=sim*,older=2h'",
 		 "Those of mine whose names begin with sim, and which have waited or run for two hours, after a question."}),
 	.hints = delete_hints,
-	.options = delete_options,
-	.size = sizeof(struct delete_arguments),
+	OPTIONS(struct delete_arguments, delete_options),
 	.run = delete_run,
 };
 
@@ -198,8 +196,7 @@ const struct command command_qalter = {
 			      "Let it run for up to four hours; also if it runs already and nobody is delayed."},
 			     {"qalter -W depend=afterok:11 12 13", "Make two jobs wait for another."},
 			     {"qalter -t %5 '14[]'", "Let up to five elements of the array run at once."}),
-	.options = qalter_options,
-	.size = sizeof(struct job_arguments),
+	OPTIONS(struct job_arguments, qalter_options),
 	.run = alter,
 	.own = true,
 };

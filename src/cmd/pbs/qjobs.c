@@ -117,8 +117,7 @@ const struct command command_qhold = {
 	MANY_JOBS,
 	.about = "Hold jobs: they are not started until they are released.",
 	.details = "A running job continues; it is held when it is requeued.",
-	.options = holds_options,
-	.size = sizeof(struct holds_arguments),
+	OPTIONS(struct holds_arguments, holds_options),
 	.run = hold,
 	.own = true,
 };
@@ -127,8 +126,7 @@ const struct command command_qrls = {
 	.name = "qrls",
 	MANY_JOBS,
 	.about = "Release held jobs.",
-	.options = holds_options,
-	.size = sizeof(struct holds_arguments),
+	OPTIONS(struct holds_arguments, holds_options),
 	.run = release,
 	.own = true,
 };
@@ -178,8 +176,7 @@ const struct command command_qmsg = {
 	.name = "qmsg",
 	.operands = "TEXT JOB...",
 	.about = "Write a line into the output of running jobs.",
-	.options = message_options,
-	.size = sizeof(struct message_arguments),
+	OPTIONS(struct message_arguments, message_options),
 	.run = message,
 	.own = true,
 };
@@ -283,8 +280,7 @@ const struct command command_qrerun = {
 	.details =
 		"A job or elements of an array that have finished are submitted again as they were, as a new job, whose "
 		"id is printed; 'shunt resubmit' and 'shunt retry' do the same with changes.",
-	.options = rerun_options,
-	.size = sizeof(struct rerun_arguments),
+	OPTIONS(struct rerun_arguments, rerun_options),
 	.run = rerun,
 	.own = true,
 };
@@ -311,8 +307,7 @@ const struct command command_qsig = {
 	.name = "qsig",
 	JOBS,
 	.about = "Send a signal to running jobs.",
-	.options = signal_options,
-	.size = sizeof(struct signal_arguments),
+	OPTIONS(struct signal_arguments, signal_options),
 	.run = signal_send,
 	.own = true,
 };
@@ -344,8 +339,7 @@ const struct command command_qrun = {
 	.name = "qrun",
 	JOBS,
 	.about = "Start waiting jobs now, out of turn, if they fit (operators).",
-	.options = run_options,
-	.size = sizeof(struct run_arguments),
+	OPTIONS(struct run_arguments, run_options),
 	.run = run_now,
 	.own = true,
 };

@@ -327,8 +327,7 @@ const struct command command_qmgr = {
 			 {"qmgr -c 'create partition A nodes = n[1-8]'",
 			  "A partition of eight nodes, which each job uses as a whole."},
 			 {"qmgr -c 'print server' > saved; qmgr < saved", "Everything as commands, and back."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 	.own = true,
 };

@@ -110,8 +110,7 @@ static int terminate(const struct command *c, const void *arguments, const struc
 const struct command command_qterm = {
 	.name = "qterm",
 	.about = "Stop the server; running jobs continue (managers).",
-	.options = term_options,
-	.size = sizeof(struct term_arguments),
+	OPTIONS(struct term_arguments, term_options),
 	.run = terminate,
 	.own = true,
 };

@@ -458,7 +458,6 @@ const struct command command_qselect = {
 	.examples = EXAMPLES({"qdel $(qselect -u $USER -s Q)", "Delete my jobs that still wait."},
 			     {"qselect -l walltime.gt.10:00:00 -p.ge.100", "Long jobs of high priority."},
 			     {"qselect -N 'sim*' --exit failed", "Those of my simulations that failed."}),
-	.options = options,
-	.size = sizeof(struct selection),
+	OPTIONS(struct selection, options),
 	.run = run,
 };

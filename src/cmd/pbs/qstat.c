@@ -147,8 +147,7 @@ const struct command command_qstat = {
 			     {"qstat -an1 -u $USER", "My jobs and where they run, a line each."},
 			     {"qstat -f -F json 12", "Job 12 for programs."}),
 	.hints = hints,
-	.options = options,
-	.size = sizeof(struct qstat_arguments),
+	OPTIONS(struct qstat_arguments, options),
 	.run = run,
 	.main = joined_main,
 };

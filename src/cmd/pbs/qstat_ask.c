@@ -1,7 +1,6 @@
 /*
  * qstat_ask.c - qstat's requests to the server, and its error messages.
  */
-#include "cmd/lib/commands.h"
 #include "cmd/pbs/qstat.h"
 #include <ctype.h>
 #include <string.h>

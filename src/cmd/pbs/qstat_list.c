@@ -9,9 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/mem.h"
 #include "base/timetext.h"
-#include "base/utf8.h"
 #include "cmd/lib/joblist.h"
 #include "cmd/pbs/qstat.h"
 

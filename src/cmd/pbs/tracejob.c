@@ -189,7 +189,6 @@ const struct command command_tracejob = {
 	.details =
 		"What the logs no longer have is taken from the history (lines with H): when the job was submitted, when each attempt started and ended, and what it used.",
 	.examples = EXAMPLES({"tracejob -n 7 12", "What happened to job 12 in the last week."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 };

@@ -284,8 +284,7 @@ const struct command command_pool_create = {
 		"another directory.",
 	.examples = EXAMPLES({"shunt pool create --pool lab",
 			      "Makes the authority of a pool called lab here, and starts this station."}),
-	.options = create_options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, create_options),
 	.run = pass_on,
 	.alone = true,
 };
@@ -299,8 +298,7 @@ const struct command command_pool_join = {
 	.examples = EXAMPLES(
 		{"shunt pool join oak",
 		 "Makes this machine a station of the pool that was created on oak. Asks for the token that 'shunt pool token' printed there."}),
-	.options = join_options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, join_options),
 	.run = pass_on,
 	.alone = true,
 };
@@ -309,8 +307,7 @@ const struct command command_pool_token = {
 	.about = "Print a token with which one machine can join the pool; on the machine that created it.",
 	.examples = EXAMPLES({"shunt pool token --valid 1:00:00",
 			      "Prints a token with which one machine can join within the next hour."}),
-	.options = token_options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, token_options),
 	.run = pass_on,
 	.alone = true,
 };
@@ -319,8 +316,7 @@ const struct command command_pool_start = {
 	.about = "Start this station's daemon.",
 	.examples = EXAMPLES(
 		{"shunt pool start --policy ours", "Starts this station's daemon again, and remembers the policy."}),
-	.options = start_options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, start_options),
 	.run = start,
 	.alone = true,
 };
@@ -363,8 +359,7 @@ const struct command command_pool_pause = {
 	.examples = EXAMPLES(
 		{"shunt pool pause --for 2:00:00",
 		 "Tasks of others stand still here, and leave after a minute; in two hours the machine takes tasks again."}),
-	.options = pause_options,
-	.size = sizeof(struct pause_arguments),
+	OPTIONS(struct pause_arguments, pause_options),
 	.run = pause_run,
 	.alone = true,
 };
@@ -380,8 +375,7 @@ const struct command command_pool_status = {
 	.about = "Show the stations of the pool as this one knows them, with the age of what it knows.",
 	.examples =
 		EXAMPLES({"shunt pool status", "Which stations there are, how loaded they are, and which take tasks."}),
-	.options = status_options,
-	.size = sizeof(struct show_arguments),
+	OPTIONS(struct show_arguments, status_options),
 	.run = status,
 	.alone = true,
 };

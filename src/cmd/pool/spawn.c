@@ -17,7 +17,6 @@
 #include "base/fdio.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "cmd/lib/commands.h"
 #include "cmd/lib/program.h"
 #include "cmd/pool/pool_wire.h"
@@ -409,8 +408,7 @@ const struct command command_spawn = {
 		 "Uses only stations of that kind; standard input goes to the task."},
 		{"shunt spawn --graph render.tasks",
 		 "Runs the commands of a file, in which '#task join after=left,right' before a command says what must have succeeded before it starts."}),
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.main = spawn_main,
 	.alone = true,
 };

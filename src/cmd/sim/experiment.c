@@ -249,8 +249,7 @@ const struct command command_experiment_owners = {
 	.details =
 		"20 workstations of different speeds, whose owners use them, and parallel jobs that are graphs of 20 tasks, at five loads: the source's ways, which are fim and its "
 		"two-level cost, with the owner served as everybody or first; every policy of 'shunt pool', on stations as its daemon makes them; and the interval at which loads are exchanged. Mean responses as ratios, with 90% intervals.",
-	.options = owners_options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, owners_options),
 	.run = owners,
 	.alone = true,
 };
@@ -261,8 +260,7 @@ const struct command command_experiment_pool = {
 	.details =
 		"12 stations of six speeds, a third of them with a batch process that never ends; three users, each with one graph of 16 tasks after another: the mean time of a job under every policy of "
 		"'shunt pool', on stations as its daemon makes them. bench/pool calls it with what tasks and daemons take on its machine, and prints both.",
-	.options = pool_options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, pool_options),
 	.run = pool,
 	.alone = true,
 };
@@ -274,8 +272,7 @@ const struct command command_experiment_traces = {
 	.about = "Compare with published results on well-known traces.",
 	.details = "DIR holds the traces, as the Parallel Workloads Archive names them (*.swf.gz); if not given: "
 		   "traces. Those that are missing are named and left out.",
-	.options = traces_options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, traces_options),
 	.run = traces,
 	.alone = true,
 };
@@ -292,8 +289,7 @@ const struct command command_experiment_bag = {
 	.examples = EXAMPLES({"shunt experiment bag traces --quick", "get an impression from a part of it"},
 			     {"shunt experiment bag traces --results bags.txt --chart pictures",
 			      "run everything, in several sittings if need be"}),
-	.options = bag_options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, bag_options),
 	.run = bag,
 	.alone = true,
 };

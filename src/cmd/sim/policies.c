@@ -73,8 +73,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 const struct command command_policies = {
 	.name = "policies",
 	.about = "List the scheduling policies, a line each.",
-	.options = options,
-	.size = sizeof(struct arguments),
+	OPTIONS(struct arguments, options),
 	.run = run,
 	.alone = true,
 };

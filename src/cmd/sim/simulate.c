@@ -405,8 +405,7 @@ const struct command command_simulate = {
 		 "What another policy would have done with the last 30 days."},
 		{"shunt simulate --from-history 30d --live --policy shunt,easy",
 		 "The same, with the server's own limits and priorities."}),
-	.options = options,
-	.size = sizeof(struct simulate_arguments),
+	OPTIONS(struct simulate_arguments, options),
 	.run = run,
 	.alone = true,
 };
