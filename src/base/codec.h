@@ -95,6 +95,9 @@ int record_read(const struct field *rows, uint32_t in, const json_t *object, voi
 /* Like record_read(), from the text of the object, which need not be JSON. */
 int record_read_text(const struct field *rows, uint32_t in, const char *text, size_t n, void *record, struct arena *a,
 		     struct err *err);
+/* Reads the rows' members from the text of an object, skips all others, and does not check what is
+ * inside them. Returns false if a member is written in an unusual way: read the whole object. */
+bool record_glance(const struct field *rows, const char *text, size_t n, void *record, struct arena *a);
 /* Writes the members for display and for the API into an open object. A member that the record
  * lacks is null if its row allows null, left out if it is not REQUIRED, and otherwise shown as
  * it is: a number, or "" for a text. A number counts as lacking only if it is SPARSE, may be

@@ -128,8 +128,9 @@ static bool member_take(struct jsonread *r, const struct field *f, void *record,
 	}
 }
 
-static bool members_take(struct jsonread *r, const struct field *rows, uint32_t in, void *record, struct arena *a,
-			 bool seen[ROWS_MOST])
+/* `some`: members without a row are skipped. */
+static bool members_take(struct jsonread *r, const struct field *rows, uint32_t in, bool some, void *record,
+			 struct arena *a, bool seen[ROWS_MOST])
 {
 	const struct field *f = NULL;
 	char key[JSONREAD_KEY];
@@ -137,22 +138,26 @@ static bool members_take(struct jsonread *r, const struct field *rows, uint32_t 
 	if (jsonread_skip(r, '}'))
 		return true;
 	do {
-		if (!jsonread_skip(r, '"') || !jsonread_key(r, key) || !(f = field_find(rows, in, key, f)) ||
-		    f - rows >= ROWS_MOST || !member_take(r, f, record, a))
+		if (!jsonread_skip(r, '"') || !jsonread_key(r, key))
 			return false;
-		seen[f - rows] = true;
+		f = field_find(rows, in, key, f);
+		if (f ? f - rows >= ROWS_MOST || !member_take(r, f, record, a) : !some || !jsonread_value(r))
+			return false;
+		if (f)
+			seen[f - rows] = true;
 	} while (jsonread_skip(r, ','));
 	return jsonread_skip(r, '}');
 }
 
-static bool record_take(struct jsonread *r, const struct field *rows, uint32_t in, void *record, struct arena *a)
+static bool record_take(struct jsonread *r, const struct field *rows, uint32_t in, bool some, void *record,
+			struct arena *a)
 {
 	bool seen[ROWS_MOST] = {0};
 
 	for (const struct field *f = rows; f->name; f++)
 		if (field_is_in(f, in))
 			field_reset(f, record);
-	if (!jsonread_skip(r, '{') || !members_take(r, rows, in, record, a, seen) || !jsonread_end(r))
+	if (!jsonread_skip(r, '{') || !members_take(r, rows, in, some, record, a, seen) || !jsonread_end(r))
 		return false;
 	for (const struct field *f = rows; f->name; f++)
 		if (field_is_in(f, in) && f->in & ALWAYS && (f - rows >= ROWS_MOST || !seen[f - rows]))
@@ -160,11 +165,20 @@ static bool record_take(struct jsonread *r, const struct field *rows, uint32_t i
 	return true;
 }
 
+bool record_glance(const struct field *rows, const char *text, size_t n, void *record, struct arena *a)
+{
+	struct jsonread r = {.at = text, .end = text + n};
+	bool good = record_take(&r, rows, 0, true, record, a);
+
+	strbuf_fini(&r.text);
+	return good;
+}
+
 int record_read_text(const struct field *rows, uint32_t in, const char *text, size_t n, void *record, struct arena *a,
 		     struct err *err)
 {
 	struct jsonread r = {.at = text, .end = text + n};
-	bool good = record_take(&r, rows, in, record, a);
+	bool good = record_take(&r, rows, in, false, record, a);
 
 	strbuf_fini(&r.text);
 	if (good)

@@ -131,6 +131,24 @@ bool jsonread_word(struct jsonread *r, const char *word)
 	return true;
 }
 
+bool jsonread_value(struct jsonread *r)
+{
+	int depth = 0;
+
+	jsonread_blanks(r);
+	const char *begin = r->at;
+	for (; r->at < r->end && (depth > 0 || !strchr(",}]", *r->at)); r->at++) {
+		if (*r->at == '"') { /* only texts can hide brackets */
+			for (r->at++; r->at < r->end && *r->at != '"'; r->at++)
+				r->at += *r->at == '\\' && r->end - r->at > 1;
+			if (r->at == r->end)
+				return false;
+		}
+		depth += (*r->at == '{' || *r->at == '[') - (*r->at == '}' || *r->at == ']');
+	}
+	return r->at > begin && r->at < r->end;
+}
+
 bool jsonread_key(struct jsonread *r, char ret[JSONREAD_KEY])
 {
 	const char *begin = r->at;

@@ -30,6 +30,8 @@ bool jsonread_text(struct jsonread *r, const char **ret, size_t *ret_n, bool *re
 /* These do not skip blanks. */
 bool jsonread_number(struct jsonread *r, int64_t *ret);
 bool jsonread_word(struct jsonread *r, const char *word);
+/* Skips a value, and does not check what is inside. */
+bool jsonread_value(struct jsonread *r);
 /* Reads a key after its opening quote, and the colon. */
 bool jsonread_key(struct jsonread *r, char ret[JSONREAD_KEY]);
 
