@@ -76,26 +76,18 @@ const struct command command_credit = {
 static int order(const struct command *c, const char *op, const struct operands *operands, const char *amount,
 		 const char *to, int64_t expires)
 {
-	struct client *client;
-	struct reply reply;
 	struct err err;
 	int64_t seconds;
-	int code = EXIT_OK;
-	json_t *body;
+	int code;
 
 	if (quota_hours_parse(amount, &seconds, &err) < 0)
 		return command_misused(c, "%s", err.text);
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	body = json_pack("{s:s, s:s, s:I}", "op", op, "account", operands->v[0], "amount", (json_int_t)seconds);
+	json_t *body = json_pack("{s:s, s:s, s:I}", "op", op, "account", operands->v[0], "amount", (json_int_t)seconds);
 	if (to)
 		json_object_set_new(body, "to", json_string(to));
 	if (expires)
 		json_object_set_new(body, "expires", json_integer(expires));
-	if (show_post(c, client, "/v1/credits", body, &reply, &code))
-		reply_fini(&reply);
-	json_decref(body);
-	client_close(client);
+	json_decref(show_ask(c, "/v1/credits", body, &code));
 	return code;
 }
 

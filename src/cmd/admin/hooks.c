@@ -230,23 +230,17 @@ static int answer_show(const struct command *c, const char *path, const json_t *
 static int file_run(const struct command *c, const char *path, const struct arguments *test, bool json)
 {
 	json_t *body = json_object();
-	struct client *client;
-	struct reply reply;
 	struct err err;
-	int code = EXIT_FAILED;
+	int code;
 
 	if (source_read(path, body, &err) < 0 || (test && event_put(test, body, &err) < 0)) {
 		json_decref(body);
 		return command_fail(c, "%s", err.text);
 	}
-	if (show_open(c, &client)) {
-		if (show_post(c, client, "/v1/hooks/try", body, &reply, &code)) {
-			code = answer_show(c, path, reply.json, json, test != NULL);
-			reply_fini(&reply);
-		}
-		client_close(client);
-	}
-	json_decref(body);
+	json_t *answer = show_ask(c, "/v1/hooks/try", body, &code);
+	if (answer)
+		code = answer_show(c, path, answer, json, test != NULL);
+	json_decref(answer);
 	return code;
 }
 

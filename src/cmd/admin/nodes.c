@@ -197,35 +197,26 @@ static void nodes_print(const json_t *nodes)
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct arguments *a = arguments;
-	struct client *client;
-	struct reply reply;
-	const json_t *node;
-	int code = EXIT_OK;
+	json_t *chosen = json_array(), *node;
+	int code;
 	size_t i;
+	json_t *answer = show_ask(c, "/v1/nodes", NULL, &code);
 
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	if (show_get(c, client, "/v1/nodes", &reply, &code)) {
-		json_t *chosen = json_array();
-		json_array_foreach(json_object_get(reply.json, "nodes"), i, node)
-		{
-			if (wanted(node, operands))
-				json_array_append(chosen, (json_t *)node);
-		}
-		if (!a->json)
-			nodes_print(chosen);
-		else if (operands->n == 0)
-			show_json(reply.json);
-		else
-			show_json(chosen);
-		if ((int)json_array_size(chosen) < operands->n)
-			code = command_fail(c, "not all of these nodes exist ('shunt nodes' lists them)");
-		else if (json_array_size(chosen) == 0 && !a->json)
-			printf("No nodes yet: 'shunt token create' shows how to add a machine.\n");
-		json_decref(chosen);
-		reply_fini(&reply);
+	json_array_foreach(json_object_get(answer, "nodes"), i, node)
+	{
+		if (wanted(node, operands))
+			json_array_append(chosen, node);
 	}
-	client_close(client);
+	if (answer && a->json)
+		show_json(operands->n ? chosen : answer);
+	else if (answer)
+		nodes_print(chosen);
+	if (answer && (int)json_array_size(chosen) < operands->n)
+		code = command_fail(c, "not all of these nodes exist ('shunt nodes' lists them)");
+	else if (answer && json_array_size(chosen) == 0 && !a->json)
+		printf("No nodes yet: 'shunt token create' shows how to add a machine.\n");
+	json_decref(chosen);
+	json_decref(answer);
 	return code;
 }
 

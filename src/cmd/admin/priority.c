@@ -136,37 +136,28 @@ static int past_add(const struct command *c, const struct arguments *a, int64_t 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct arguments *a = arguments;
-	struct strbuf path = {0};
-	struct client *client;
-	struct reply reply;
 	int64_t since = -1;
+	char limit[24];
 	int code = EXIT_OK;
 
 	if (a->try && !a->factors && strcmp(a->past, "none") != 0)
 		code = when_parse(c, "past", a->past, (int64_t)time(NULL), &since);
 	if (code != EXIT_OK)
 		return code;
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	strbuf_printf(&path, "/v1/priority?limit=%lld", (long long)a->limit);
-	if (a->try) {
-		strbuf_puts(&path, "&try=");
-		url_quote(a->try, &path);
-	}
-	if (show_get(c, client, path.text, &reply, &code)) {
-		code = past_add(c, a, since, reply.json);
-		if (a->json)
-			show_json(reply.json);
-		else if (a->factors)
-			factors_print(reply.json);
-		else
-			print(reply.json, a->try != NULL);
-		if (json_object_get(reply.json, "past") && !a->json)
-			priority_past_print(json_object_get(reply.json, "past"));
-		reply_fini(&reply);
-	}
-	strbuf_fini(&path);
-	client_close(client);
+	snprintf(limit, sizeof limit, "%lld", (long long)a->limit);
+	json_t *answer = show_ask(c, api_path("/v1/priority?limit=%s&try=%s", limit, a->try), NULL, &code);
+	if (!answer)
+		return code;
+	code = past_add(c, a, since, answer);
+	if (a->json)
+		show_json(answer);
+	else if (a->factors)
+		factors_print(answer);
+	else
+		print(answer, a->try != NULL);
+	if (json_object_get(answer, "past") && !a->json)
+		priority_past_print(json_object_get(answer, "past"));
+	json_decref(answer);
 	return code;
 }
 

@@ -91,38 +91,30 @@ static void print_all(const json_t *list)
 	listing_print(list, columns, "No user has quota, so none are counted: 'shunt quota set' gives some.");
 }
 
-/* GETs the quota of a user, or of all. */
-static bool get(const struct command *c, struct client *client, const char *user, bool all, struct reply *ret,
-		int *code)
+/* GETs the quota of a user, or of all. Returns NULL after an error. */
+static json_t *quota_get(const struct command *c, const char *user, bool all, int *code)
 {
-	return show_get(c, client, api_path("/v1/quota?user=%s&all=%s", user, all ? "1" : ""), ret, code);
+	return show_ask(c, api_path("/v1/quota?user=%s&all=%s", user, all ? "1" : ""), NULL, code);
 }
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct arguments *a = arguments;
-	struct client *client;
-	struct reply reply;
-	int code = EXIT_OK;
+	int code;
 
 	if (a->all && operands->n)
 		return command_misused(c, "a user or --all, not both");
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	if (get(c, client, operands->n ? operands->v[0] : "", a->all, &reply, &code)) {
-		const json_t *list = json_object_get(reply.json, "quota");
-
-		if (a->json)
-			show_json(reply.json);
-		else if (a->all)
-			print_all(list);
-		else if (!json_is_true(json_object_get(reply.json, "counted")))
-			printf("Quota are not counted here: jobs run without.\n");
-		else
-			print_one(json_array_get(list, 0));
-		reply_fini(&reply);
-	}
-	client_close(client);
+	json_t *answer = quota_get(c, operands->n ? operands->v[0] : "", a->all, &code);
+	const json_t *list = json_object_get(answer, "quota");
+	if (answer && a->json)
+		show_json(answer);
+	else if (answer && a->all)
+		print_all(list);
+	else if (answer && !json_is_true(json_object_get(answer, "counted")))
+		printf("Quota are not counted here: jobs run without.\n");
+	else if (answer)
+		print_one(json_array_get(list, 0));
+	json_decref(answer);
 	return code;
 }
 
@@ -184,16 +176,13 @@ static int merge(const struct command *c, const struct set_arguments *a, const j
 }
 
 /* Sends `body`, which it consumes. *ret_removed is the number of removed entries. */
-static int put(const struct command *c, struct client *client, json_t *body, int64_t *ret_removed)
+static int put(const struct command *c, json_t *body, int64_t *ret_removed)
 {
-	struct reply reply;
-	int code = EXIT_OK;
+	int code;
+	json_t *answer = show_ask(c, "/v1/quota", body, &code);
 
-	if (show_post(c, client, "/v1/quota", body, &reply, &code)) {
-		*ret_removed = object_number(reply.json, "removed", 0);
-		reply_fini(&reply);
-	}
-	json_decref(body);
+	*ret_removed = object_number(answer, "removed", 0);
+	json_decref(answer);
 	return code;
 }
 
@@ -201,31 +190,24 @@ static int set(const struct command *c, const void *arguments, const struct oper
 {
 	const struct set_arguments *a = arguments;
 	struct quota_line line = {.user = operands->v[0]};
-	struct client *client;
-	struct reply reply;
 	int64_t removed;
-	int code = EXIT_OK;
-	bool counted;
+	int code;
 
 	if (operands->n > 1)
 		return command_misused(c, "%s: say for which jobs, as in 'shunt quota set %s --normal %s:00'",
 				       operands->v[1], line.user, operands->v[1]);
 	if (!a->limit[QUOTA_NORMAL] && !a->limit[QUOTA_PRIORITY] && !a->limit[QUOTA_INTERACTIVE] && !a->end)
 		return command_misused(c, "say what to set, as in 'shunt quota set %s --normal 200:00'", line.user);
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	if (get(c, client, line.user, false, &reply, &code)) {
-		counted = json_is_true(json_object_get(reply.json, "counted"));
-		code = merge(c, a, json_array_get(json_object_get(reply.json, "quota"), 0), &line);
-		reply_fini(&reply);
-		if (code == EXIT_OK)
-			code = put(c, client, json_pack("{s:[o]}", "quota", wanted(&line)), &removed);
-		if (code == EXIT_OK && !counted)
-			command_warn(
-				c,
-				"jobs are counted from now on, unless the server's attribute quota is False: users without an entry can't submit");
-	}
-	client_close(client);
+	json_t *answer = quota_get(c, line.user, false, &code);
+	if (answer)
+		code = merge(c, a, json_array_get(json_object_get(answer, "quota"), 0), &line);
+	if (code == EXIT_OK)
+		code = put(c, json_pack("{s:[o]}", "quota", wanted(&line)), &removed);
+	if (code == EXIT_OK && !json_is_true(json_object_get(answer, "counted")))
+		command_warn(
+			c,
+			"jobs are counted from now on, unless the server's attribute quota is False: users without an entry can't submit");
+	json_decref(answer);
 	return code;
 }
 
@@ -281,7 +263,6 @@ static int import(const struct command *c, const void *arguments, const struct o
 {
 	const struct import_arguments *a = arguments;
 	json_t *list = json_array();
-	struct client *client;
 	struct lines *in;
 	struct err err;
 	int code = EXIT_OK, rc = lines_open(operands->v[0], &in, &err);
@@ -296,14 +277,11 @@ static int import(const struct command *c, const void *arguments, const struct o
 		code = command_fail(c, "%s", err.text);
 	else if (json_array_size(list) == 0)
 		code = command_fail(c, "%s: there are no users in it", operands->v[0]);
-	else if (!show_open(c, &client))
-		code = EXIT_FAILED;
 	else {
 		size_t n = json_array_size(list);
 		int64_t removed = 0;
 
-		code = put(c, client, json_pack("{s:O, s:b}", "quota", list, "replace", !a->keep), &removed);
-		client_close(client);
+		code = put(c, json_pack("{s:O, s:b}", "quota", list, "replace", !a->keep), &removed);
 		if (code == EXIT_OK)
 			printf("Quota of %zu user%s set, of %lld removed.\n", n, n == 1 ? "" : "s", (long long)removed);
 	}
@@ -328,31 +306,25 @@ const struct command command_quota_import = {
 
 static int export(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	struct client *client;
-	struct reply reply;
-	int code = EXIT_OK;
+	struct strbuf out = {0};
+	const json_t *quota;
+	size_t i;
+	int code;
+	json_t *answer = quota_get(c, "", true, &code);
 
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	if (get(c, client, "", true, &reply, &code)) {
-		struct strbuf out = {0};
-		const json_t *quota;
-		size_t i;
-
+	if (answer)
 		quota_file_head(&out);
-		json_array_foreach(json_object_get(reply.json, "quota"), i, quota)
-		{
-			struct quota_line line = {.user = object_text(quota, "user"), .end = end_of(quota)};
+	json_array_foreach(json_object_get(answer, "quota"), i, quota)
+	{
+		struct quota_line line = {.user = object_text(quota, "user"), .end = end_of(quota)};
 
-			for (int type = 0; type < QUOTA_TYPES; type++)
-				line.limit[type] = seconds_of(quota, "limit", type);
-			quota_file_line(&line, &out);
-		}
-		fputs(strbuf_text(&out), stdout);
-		strbuf_fini(&out);
-		reply_fini(&reply);
+		for (int type = 0; type < QUOTA_TYPES; type++)
+			line.limit[type] = seconds_of(quota, "limit", type);
+		quota_file_line(&line, &out);
 	}
-	client_close(client);
+	fputs(strbuf_text(&out), stdout);
+	strbuf_fini(&out);
+	json_decref(answer);
 	return code;
 }
 

@@ -82,9 +82,7 @@ static void create_print(const struct create_arguments *a, const json_t *t)
 static int create(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct create_arguments *a = arguments;
-	struct client *client;
-	struct reply reply;
-	int code = EXIT_OK;
+	int code;
 
 	if (a->join + a->login + (a->site != NULL) > 1)
 		return command_misused(c, "--join, --login or --site, not several of them");
@@ -92,18 +90,12 @@ static int create(const struct command *c, const void *arguments, const struct o
 		return command_misused(c, "--uses and --name are for machines that join");
 	if (!a->login && a->user)
 		return command_misused(c, "--user goes with --login");
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	json_t *body = create_body(a);
-	if (show_post(c, client, "/v1/tokens", body, &reply, &code)) {
-		if (a->json)
-			show_json(reply.json);
-		else
-			create_print(a, reply.json);
-		reply_fini(&reply);
-	}
-	json_decref(body);
-	client_close(client);
+	json_t *answer = show_ask(c, "/v1/tokens", create_body(a), &code);
+	if (answer && a->json)
+		show_json(answer);
+	else if (answer)
+		create_print(a, answer);
+	json_decref(answer);
 	return code;
 }
 

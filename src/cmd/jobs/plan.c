@@ -57,20 +57,14 @@ static int plan_show(const struct command *c, const struct arguments *a, const j
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct arguments *a = arguments;
-	struct client *client;
-	struct reply reply;
-	int code = EXIT_OK;
+	int code;
+	json_t *plan = show_ask(c, "/v1/plan", NULL, &code);
 
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	if (show_get(c, client, "/v1/plan", &reply, &code)) {
-		if (a->json)
-			show_json(reply.json);
-		else
-			code = plan_show(c, a, reply.json);
-		reply_fini(&reply);
-	}
-	client_close(client);
+	if (plan && a->json)
+		show_json(plan);
+	else if (plan)
+		code = plan_show(c, a, plan);
+	json_decref(plan);
 	return code;
 }
 

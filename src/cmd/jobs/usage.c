@@ -290,22 +290,18 @@ static int run(const struct command *c, const void *arguments, const struct oper
 {
 	const struct arguments *a = arguments;
 	const char *user = a->user ? a->user : a->all || getuid() == 0 ? NULL : user_name();
-	struct strbuf path = {0};
 	struct month m = {0};
-	struct client *client;
-	struct reply reply;
+	char first[16], last[16];
 	int code = month_parse(c, operands->n ? operands->v[0] : NULL, &m);
 
-	if (code != EXIT_OK || !show_open(c, &client))
-		return code ? code : EXIT_FAILED;
-	strbuf_printf(&path, "/v1/usage?first=%04d%02d01&last=%04d%02d31", m.year, m.month, m.year, m.month);
-	query_add(&path, "user", user);
-	if (show_get(c, client, path.text, &reply, &code)) {
-		code = usage_show(a, &m, json_object_get(reply.json, "usage"), user != NULL);
-		reply_fini(&reply);
-	}
-	client_close(client);
-	strbuf_fini(&path);
+	if (code != EXIT_OK)
+		return code;
+	snprintf(first, sizeof first, "%04d%02d01", m.year, m.month);
+	snprintf(last, sizeof last, "%04d%02d31", m.year, m.month);
+	json_t *answer = show_ask(c, api_path("/v1/usage?first=%s&last=%s&user=%s", first, last, user), NULL, &code);
+	if (answer)
+		code = usage_show(a, &m, json_object_get(answer, "usage"), user != NULL);
+	json_decref(answer);
 	return code;
 }
 

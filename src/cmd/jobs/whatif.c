@@ -75,22 +75,18 @@ static void answer_print(const json_t *answer, bool deadline, bool array)
 
 static int ask(const struct command *c, struct jobspec *s, bool json)
 {
-	struct client *client;
-	struct reply reply;
-	int code = EXIT_OK;
+	int code;
+	json_t *answer = show_ask(c, "/v1/whatif", json_incref(s->job), &code);
 
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	if (show_post(c, client, "/v1/whatif", s->job, &reply, &code)) {
-		if (json)
-			show_json(reply.json);
-		else
-			answer_print(reply.json, json_is_boolean(json_object_get(reply.json, "guaranteed")),
-				     json_object_get(s->job, "array"));
-		code = json_is_true(json_object_get(reply.json, "possible")) ? EXIT_OK : EXIT_FAILED;
-		reply_fini(&reply);
-	}
-	client_close(client);
+	if (!answer)
+		return code;
+	if (json)
+		show_json(answer);
+	else
+		answer_print(answer, json_is_boolean(json_object_get(answer, "guaranteed")),
+			     json_object_get(s->job, "array"));
+	code = json_is_true(json_object_get(answer, "possible")) ? EXIT_OK : EXIT_FAILED;
+	json_decref(answer);
 	return code;
 }
 

@@ -63,23 +63,16 @@ int listing_run(const struct command *c, const void *arguments, const struct ope
 {
 	const struct listing *l = c->listing;
 	const struct show_arguments *a = arguments;
-	struct client *client;
-	struct reply reply;
-	int code = EXIT_OK;
+	int code;
+	json_t *answer = show_ask(c, api_path(l->path, operands->n ? operands->v[0] : ""), NULL, &code);
 
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	if (show_get(c, client, api_path(l->path, operands->n ? operands->v[0] : ""), &reply, &code)) {
-		const json_t *list = json_object_get(reply.json, l->key);
-		if (a->json)
-			show_json(reply.json);
-		else
-			listing_print(list, l->columns, l->none);
-		if (!a->json && l->after)
-			l->after(list);
-		reply_fini(&reply);
-	}
-	client_close(client);
+	if (answer && a->json)
+		show_json(answer);
+	else if (answer)
+		listing_print(json_object_get(answer, l->key), l->columns, l->none);
+	if (answer && !a->json && l->after)
+		l->after(json_object_get(answer, l->key));
+	json_decref(answer);
 	return code;
 }
 

@@ -45,19 +45,34 @@ int show_each(const struct command *c, const void *arguments, const struct opera
 	return code;
 }
 
-int show_answer(const struct command *c, const char *path, bool json, void (*print)(const json_t *answer))
+json_t *show_ask(const struct command *c, const char *path, json_t *body, int *ret_code)
 {
 	struct client *client;
-	struct reply reply;
-	int code = EXIT_OK;
+	struct reply reply = {0};
+	json_t *answer = NULL;
 
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	if (show_get(c, client, path, &reply, &code)) {
-		(json ? show_json : print)(reply.json);
+	*ret_code = EXIT_FAILED;
+	if (show_open(c, &client)) {
+		if (body ? show_post(c, client, path, body, &reply, ret_code)
+			 : show_get(c, client, path, &reply, ret_code)) {
+			answer = json_incref(reply.json);
+			*ret_code = EXIT_OK;
+		}
 		reply_fini(&reply);
+		client_close(client);
 	}
-	client_close(client);
+	json_decref(body);
+	return answer;
+}
+
+int show_answer(const struct command *c, const char *path, bool json, void (*print)(const json_t *answer))
+{
+	int code;
+	json_t *answer = show_ask(c, path, NULL, &code);
+
+	if (answer)
+		(json ? show_json : print)(answer);
+	json_decref(answer);
 	return code;
 }
 

@@ -24,6 +24,9 @@ bool show_open(const struct command *c, struct client **ret);
 int show_each(const struct command *c, const void *arguments, const struct operands *operands,
 	      int (*one)(const struct command *c, struct client *client, const void *arguments, const char *operand,
 			 bool first));
+/* Connects, sends a POST with a body, which is consumed, or a GET without one, and disconnects.
+ * Returns the answer, owned by the caller; NULL after printing an error, whose code is *ret_code. */
+json_t *show_ask(const struct command *c, const char *path, json_t *body, int *ret_code);
 /* GETs a path and prints the answer with `print`, or as JSON. Returns the exit code. */
 int show_answer(const struct command *c, const char *path, bool json, void (*print)(const json_t *answer));
 /* The options of a command that has only --json. */
