@@ -17,6 +17,7 @@
 #include "base/timetext.h"
 #include "cmd/bag/bag.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/listing.h"
 #include "cmd/lib/screen.h"
 
 /* Asks the broker of a bag; returns NULL if none runs. */
@@ -305,28 +306,23 @@ struct top_arguments {
 
 static void top_print(const json_t *all)
 {
-	static const char *const columns[] = {"WORKER", ">PID", ">CPUS", ">TASKS", ">RESULTS", ">OLDEST", ">SECONDS"};
-	struct table *t = table_create(columns, 7);
-	const json_t *w;
-	size_t i;
+	static const struct listing_column columns[] = {
+		{"WORKER", "name", .make = cell_plain},
+		{">PID", "pid", .make = cell_plain},
+		{">CPUS", "cpus", .format = "%g"},
+		{">TASKS", "tasks", .make = cell_plain},
+		{">RESULTS", "results", .make = cell_plain},
+		{">OLDEST", "oldest", .make = cell_plain},
+		{">SECONDS", "oldest_seconds", .format = "%.1f"},
+		{0},
+	};
 	char left[32];
 
 	printf("%" PRId64 " of %" PRId64 " done, %" PRId64 " failed, %" PRId64 " running, %.1f/s, %s left\n\n",
 	       member(all, "done"), member(all, "tasks"), member(all, "failed"), member(all, "running"),
 	       json_number_value(json_object_get(all, "rate")),
 	       member(all, "left") >= 0 ? duration_human(member(all, "left"), left, sizeof left) : "?");
-	json_array_foreach(json_object_get(all, "workers"), i, w)
-	{
-		table_cell(t, "%s", json_string_value(json_object_get(w, "name")));
-		table_cell(t, "%" PRId64, member(w, "pid"));
-		table_cell(t, "%g", json_number_value(json_object_get(w, "cpus")));
-		table_cell(t, "%" PRId64, member(w, "tasks"));
-		table_cell(t, "%" PRId64, member(w, "results"));
-		table_cell(t, "%" PRId64, member(w, "oldest"));
-		table_cell(t, "%.1f", json_number_value(json_object_get(w, "oldest_seconds")));
-	}
-	table_print(t, stdout, 0);
-	table_destroy(t);
+	listing_print(json_object_get(all, "workers"), columns, NULL);
 	fflush(stdout);
 }
 

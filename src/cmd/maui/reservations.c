@@ -9,45 +9,45 @@
 #include "base/table.h"
 #include "base/timetext.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/listing.h"
 #include "cmd/lib/show.h"
 
 /* Adds "n[1-8] matlab=3" or "n[1-8] per node: ncpus=2 mem=4gb". */
-static void nodes_cell(struct table *t, const json_t *attributes)
+static void cell_nodes(const json_t *x, const char *key, struct strbuf *cell)
 {
+	const json_t *attributes = json_object_get(x, key);
 	const char *list = object_text(attributes, "nodes"), *name;
 	name_list names = {0};
-	struct strbuf text = {0};
 	json_t *amount;
 
 	if (!*list)
 		;
 	else if (strcasecmp(list, "all") == 0 || hostlist_parse(list, &names, NULL) < 0)
-		strbuf_puts(&text, list);
+		strbuf_puts(cell, list);
 	else
-		hostlist_format(names.v, names.n, &text);
+		hostlist_format(names.v, names.n, cell);
 	json_object_foreach((json_t *)attributes, name, amount)
 	{
 		if (strncmp(name, "amounts.", 8) == 0)
-			strbuf_printf(&text, "%s%s=%s", text.n ? " " : "", name + 8, value_text(amount));
+			strbuf_printf(cell, "%s%s=%s", cell->n ? " " : "", name + 8, value_text(amount));
 	}
 	json_object_foreach((json_t *)attributes, name, amount)
 	{
 		if (strncmp(name, "per_node.", 9) == 0)
-			strbuf_printf(&text, "%s %s=%s",
-				      strstr(strbuf_text(&text), "per node:") ? "" : " per node:", name + 9,
+			strbuf_printf(cell, "%s %s=%s",
+				      strstr(strbuf_text(cell), "per node:") ? "" : " per node:", name + 9,
 				      value_text(amount));
 	}
-	table_cell(t, "%s", strbuf_text(&text));
-	strbuf_fini(&text);
 	name_list_free(&names);
 }
 
 /* Writes "user ann,bob; group staff". */
-static void access_text(const json_t *attributes, struct strbuf *out)
+static void cell_access(const json_t *x, const char *key, struct strbuf *out)
 {
 	static const char *const lists[][2] = {{"acl_users", "user"},	    {"acl_groups", "group"},
 					       {"acl_accounts", "account"}, {"acl_queues", "queue"},
 					       {"acl_qos", "qos"},	    {"acl_jobs", "job"}};
+	const json_t *attributes = json_object_get(x, key);
 
 	if (json_is_true(json_object_get(attributes, "maintenance"))) {
 		strbuf_puts(out, "maintenance");
@@ -61,53 +61,24 @@ static void access_text(const json_t *attributes, struct strbuf *out)
 		strbuf_puts(out, "nobody");
 }
 
-static void when_cell(struct table *t, const json_t *x, const char *key, int64_t now)
-{
-	char when[40];
-	int64_t at = object_number(x, key, -1);
+static const struct listing_column reservation_columns[] = {
+	{"reservation", "name", .make = cell_plain},
+	{"state", "state", .make = cell_plain},
+	{"begins", "begins", .make = cell_near},
+	{"ends", "ends", .make = cell_near},
+	{"~weekly", "attributes.hours", .make = cell_plain},
+	{"~nodes", "attributes", .make = cell_nodes},
+	{"~for", "attributes", .make = cell_access},
+	{"!comment", "attributes.comment", .make = cell_plain},
+	{0},
+};
 
-	table_cell(t, "%s", at < 0 ? "-" : instant_near(at, now, when, sizeof when));
-}
-
-static void row(struct table *t, const json_t *x, int64_t now)
-{
-	const json_t *a = json_object_get(x, "attributes");
-	struct strbuf access = {0};
-
-	access_text(a, &access);
-	table_cell(t, "%s", object_text(x, "name"));
-	table_cell(t, "%s", object_text(x, "state"));
-	when_cell(t, x, "begins", now);
-	when_cell(t, x, "ends", now);
-	table_cell(t, "%s", object_text(a, "hours"));
-	nodes_cell(t, a);
-	table_cell(t, "%s", access.text);
-	table_cell(t, "%s", object_text(a, "comment"));
-	strbuf_fini(&access);
-}
-
-static void print(const json_t *answer)
-{
-	static const char *const columns[] = {"reservation", "state",  "begins", "ends",
-					      "~weekly",     "~nodes", "~for",	 "!comment"};
-	const json_t *list = json_object_get(answer, "reservations"), *x;
-	struct table *t;
-	size_t i;
-
-	if (json_array_size(list) == 0) {
-		printf("No reservations. A manager creates one with 'shunt reservations add NAME --nodes n[1-4] --start TIME --duration 4h --users ann'.\n");
-		return;
-	}
-	t = table_create(columns, 8);
-	json_array_foreach(list, i, x) row(t, x, (int64_t)time(NULL));
-	table_print(t, stdout, 0);
-	table_destroy(t);
-}
-
-static int run(const struct command *c, const void *arguments, const struct operands *operands)
-{
-	return show_answer(c, "/v1/reservations", ((const struct show_arguments *)arguments)->json, print);
-}
+static const struct listing reservations = {
+	.path = "/v1/reservations",
+	.key = "reservations",
+	.columns = reservation_columns,
+	.none = "No reservations. A manager creates one with 'shunt reservations add NAME --nodes n[1-4] --start TIME --duration 4h --users ann'.",
+};
 
 const struct command command_reservations = {
 	.name = "reservations",
@@ -119,7 +90,8 @@ const struct command command_reservations = {
 			      "As a manager, reserve four nodes for a course every Monday morning."},
 			     {"shunt submit --reservation course job.sh", "Run only inside the reservation."}),
 	OPTIONS(struct show_arguments, show_options),
-	.run = run,
+	.run = listing_run,
+	.listing = &reservations,
 };
 
 /* ---- showres ---- */
@@ -232,33 +204,27 @@ static void showres_print(const json_t *list, bool nodes)
 static int showres(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct showres_arguments *a = arguments;
-	struct client *client;
-	struct reply reply;
-	int code = EXIT_OK;
+	json_t *kept = json_array(), *x;
+	int code;
+	size_t i;
+	json_t *answer = show_ask(c, "/v1/reservations", NULL, &code);
 
-	if (!show_open(c, &client))
-		return EXIT_FAILED;
-	if (show_get(c, client, "/v1/reservations", &reply, &code)) {
-		json_t *kept = json_array(), *x;
-		size_t i;
-		json_array_foreach(json_object_get(reply.json, "reservations"), i, x)
-		{
-			bool named = operands->n == 0;
-			for (int k = 0; k < operands->n; k++)
-				named |= strcmp(operands->v[k], object_text(x, "name")) == 0;
-			if (named)
-				json_array_append(kept, x);
-		}
-		if (operands->n && json_array_size(kept) == 0)
-			code = command_fail(c, "unknown reservation %s", operands->v[0]);
-		else if (a->json)
-			show_json(kept);
-		else
-			showres_print(kept, a->nodes);
-		json_decref(kept);
-		reply_fini(&reply);
+	json_array_foreach(json_object_get(answer, "reservations"), i, x)
+	{
+		bool named = operands->n == 0;
+		for (int k = 0; k < operands->n; k++)
+			named |= strcmp(operands->v[k], object_text(x, "name")) == 0;
+		if (named)
+			json_array_append(kept, x);
 	}
-	client_close(client);
+	if (answer && operands->n && json_array_size(kept) == 0)
+		code = command_fail(c, "unknown reservation %s", operands->v[0]);
+	else if (answer && a->json)
+		show_json(kept);
+	else if (answer)
+		showres_print(kept, a->nodes);
+	json_decref(kept);
+	json_decref(answer);
 	return code;
 }
 
