@@ -20,6 +20,7 @@
 #include "agent/facts.h"
 #include "agent/guard.h"
 #include "agent/health.h"
+#include "base/background.h"
 #include "base/codec.h"
 #include "base/descriptors.h"
 #include "base/logline.h"
@@ -87,36 +88,17 @@ static void log_open(const struct home *h)
  * is in the memory of a process that lives for months. */
 static int daemonise(const struct home *h, struct arguments *a)
 {
-	int fds[2], null;
-	char text[1024], ready[16];
+	char log[PATH_MAX + 16], ready[16];
 	char *argv[] = {(char *)h->program, (char *)"--foreground", (char *)"--logs", (char *)"--ready", ready, NULL};
-	ssize_t n;
-	pid_t pid;
+	struct err err;
 
-	fflush(stdout);
-	if (pipe2(fds, O_CLOEXEC) < 0 || (pid = fork()) < 0)
-		return failed(a, strerror(errno));
-	if (pid > 0) {
-		close(fds[1]);
-		n = read(fds[0], text, sizeof text - 1);
-		close(fds[0]);
-		text[n > 0 ? n : 0] = '\0';
-		if (n <= 0)
-			snprintf(text, sizeof text, "-it ended before it was up: see %.900s/log", h->state);
-		return text[0] == '+' ? 0 : failed(a, text + 1);
-	}
-	close(fds[0]);
-	a->ready = fds[1];
+	snprintf(log, sizeof log, "%s/log", h->state);
+	int rc = background_begin(log, 0640, &a->ready, &err);
+	if (rc != 0)
+		return rc > 0 ? 0 : failed(a, err.text);
 	a->logs = true;
-	setsid();
-	null = open("/dev/null", O_RDWR);
-	dup2(null, STDIN_FILENO);
-	dup2(null, STDOUT_FILENO);
-	if (null > 2)
-		close(null);
-	log_open(h);
-	snprintf(ready, sizeof ready, "%d", fds[1]);
-	if (chdir("/") == 0 && fcntl(fds[1], F_SETFD, 0) == 0) {
+	snprintf(ready, sizeof ready, "%d", a->ready);
+	if (fcntl(a->ready, F_SETFD, 0) == 0) {
 		descriptors_lower();
 		execv(h->program, argv);
 	}

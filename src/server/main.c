@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/background.h"
 #include "base/descriptors.h"
 #include "base/err.h"
 #include "base/lock.h"
@@ -210,40 +211,6 @@ static void write_pid(struct server *s)
 {
 	if (ftruncate(s->instance->lock, 0) == 0)
 		dprintf(s->instance->lock, "%d\n", getpid());
-}
-
-/* Forks the daemon. The parent waits until the child is up, and prints its error if it fails. */
-static int daemonise(const char *log, int *ret_ready)
-{
-	int fds[2], fd;
-	char text[1024];
-	ssize_t n;
-	pid_t pid;
-
-	if (pipe2(fds, O_CLOEXEC) < 0 || (pid = fork()) < 0)
-		return die("%s", strerror(errno));
-	if (pid > 0) {
-		close(fds[1]);
-		n = read(fds[0], text, sizeof text - 1);
-		if (n <= 0)
-			exit(die("it ended before it was up: see %s", log));
-		text[n] = '\0';
-		if (text[0] != '+')
-			exit(die("%s", text + 1));
-		exit(0);
-	}
-	close(fds[0]);
-	setsid();
-	fd = open("/dev/null", O_RDWR);
-	dup2(fd, 0);
-	dup2(fd, 1);
-	fd = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0640);
-	if (fd >= 0)
-		dup2(fd, 2);
-	*ret_ready = fds[1];
-	if (chdir("/") < 0)
-		return 1;
-	return 0;
 }
 
 static int failed(const struct arguments *a, const char *text)
@@ -703,13 +670,14 @@ int main(int argc, char **argv)
 	if (a.set_aside)
 		return lock_instance(s, STOP_FIRST, &err) < 0 || belongings_set_aside(s, &err) < 0 ? die("%s", err.text)
 												   : 0;
-	if (!a.foreground && daemonise(s->instance->where.log, &a.ready) != 0)
-		return 1;
+	int rc = a.foreground ? 0 : background_begin(s->instance->where.log, 0640, &a.ready, &err);
+	if (rc != 0)
+		exit(rc > 0 ? 0 : die("%s", err.text));
 	if (lock_instance(s, "", &err) < 0)
 		return failed(&a, err.text);
 	log_begin(s);
 	setenv("UV_THREADPOOL_SIZE", THREADS, 0);
-	int rc = serve(s, &a);
+	rc = serve(s, &a);
 	/* a lookup that hangs cannot be cancelled, and exit() would wait for its thread */
 	if (users_busy(s)) {
 		fflush(NULL);

@@ -11,10 +11,10 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/background.h"
 #include "base/descriptors.h"
 #include "base/lock.h"
 #include "base/logline.h"
@@ -222,33 +222,15 @@ static int serve(struct pool *p, int ready, struct err *err)
 static int daemonise(struct pool *p, struct err *err)
 {
 	struct strbuf log = {0};
-	char text[600] = "";
-	int fds[2], null, fd;
-	ssize_t n;
-	pid_t pid;
+	int ready;
 
 	pool_home_path(&p->home, "log", &log);
-	if (pipe2(fds, O_CLOEXEC) < 0 || (pid = fork()) < 0)
-		return err_set(err, -errno, "%s", strerror(errno));
-	if (pid) {
-		close(fds[1]);
-		n = read(fds[0], text, sizeof text - 1);
-		close(fds[0]);
-		if (n <= 0)
-			snprintf(text, sizeof text, "-it ended before it was up: see %.500s", log.text);
-		strbuf_fini(&log);
-		return text[0] == '+' ? 0 : err_set(err, -ECANCELED, "%s", text + 1);
-	}
-	close(fds[0]);
-	setsid();
-	null = open("/dev/null", O_RDWR);
-	fd = open(log.text, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	dup2(null, STDIN_FILENO);
-	dup2(null, STDOUT_FILENO);
-	dup2(fd >= 0 ? fd : null, STDERR_FILENO);
+	int rc = background_begin(log.text, 0600, &ready, err);
 	strbuf_fini(&log);
-	if (chdir("/") < 0 || serve(p, fds[1], err) < 0) {
-		dprintf(fds[1], "-%s", err->text);
+	if (rc != 0)
+		return rc > 0 ? 0 : rc;
+	if (serve(p, ready, err) < 0) {
+		dprintf(ready, "-%s", err->text);
 		_exit(1);
 	}
 	_exit(0);
