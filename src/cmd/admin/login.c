@@ -282,12 +282,8 @@ const struct command command_logout = {
 
 /* ---- clusters ---- */
 
-struct clusters_arguments {
-	bool json;
-};
-
 static const struct option clusters_options[] = {
-	OPTION_ROW(FLAG, 0, "json", offsetof(struct clusters_arguments, json), NULL, "print JSON"),
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct show_arguments, json), NULL, "print JSON"),
 	{0},
 };
 
@@ -311,7 +307,7 @@ static void cluster_show(const char *name, struct table *t, json_t *list)
 static int clusters(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	static const char *const columns[] = {"cluster", "servers", "token", "~"};
-	const struct clusters_arguments *a = arguments;
+	const struct show_arguments *a = arguments;
 	struct login_names names = {0};
 	struct err err;
 
@@ -339,7 +335,7 @@ const struct command command_clusters = {
 	.details =
 		"Which server a command asks: the cluster named by --cluster or SHUNT_CLUSTER; else the server of this machine, your own "
 		"before the system's; else the only cluster in this list, or the one named default.",
-	OPTIONS(struct clusters_arguments, clusters_options),
+	OPTIONS(struct show_arguments, clusters_options),
 	.run = clusters,
 	.alone = true,
 };

@@ -14,12 +14,8 @@
 #define BAR_NARROW 8
 #define NARROW 110 /* terminals with fewer columns get short bars */
 
-struct arguments {
-	bool json;
-};
-
 static const struct option options[] = {
-	OPTION_ROW(FLAG, 0, "json", offsetof(struct arguments, json), NULL,
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct show_arguments, json), NULL,
 		   "print the API's answer instead of a table"),
 	{0},
 };
@@ -196,7 +192,7 @@ static void nodes_print(const json_t *nodes)
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	const struct arguments *a = arguments;
+	const struct show_arguments *a = arguments;
 	json_t *chosen = json_array(), *node;
 	int code;
 	size_t i;
@@ -235,6 +231,6 @@ const struct command command_nodes = {
 		{"shunt nodes online n3", "Jobs start there again."},
 		{"shunt nodes set n3 class=big features=fast,ib", "What jobs may ask for: -l nodes=1:fast."},
 		{"shunt nodes remove n3", "It is no node of this cluster any more."}),
-	OPTIONS(struct arguments, options),
+	OPTIONS(struct show_arguments, options),
 	.run = run,
 };

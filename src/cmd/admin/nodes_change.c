@@ -14,15 +14,15 @@
 #include "cmd/lib/query.h"
 #include "core/speed.h"
 
-/* Sends a request for each node of the lists; `path` is a format of api_path(). */
+/* Sends a request for each node of the lists; `path` is a format of api_path(). Consumes `body`. */
 static int nodes_each(const struct command *c, char *const *word, int n, const char *method, const char *path,
-		      const json_t *body)
+		      json_t *body)
 {
-	struct change ch;
+	struct change ch = {0};
 	struct err err;
 
 	if (!change_open(&ch, c))
-		return EXIT_FAILED;
+		n = 0;
 	for (int i = 0; i < n; i++) {
 		name_list names = {0};
 		if (hostlist_parse(word[i], &names, &err) < 0)
@@ -31,40 +31,45 @@ static int nodes_each(const struct command *c, char *const *word, int n, const c
 			change_ask(&ch, method, api_path(path, names.v[k]), body, NULL, NULL);
 		name_list_free(&names);
 	}
-	return change_close(&ch) == EXIT_OK ? EXIT_OK : EXIT_FAILED;
+	json_decref(body);
+	return ch.client && change_close(&ch) == EXIT_OK ? EXIT_OK : EXIT_FAILED;
 }
 
-/* ---- offline, online ---- */
+/* ---- offline, drain, online ---- */
 
-#define FORCE(arguments)                                                                                               \
-	OPTION_ROW(FLAG, 0, "force", offsetof(struct arguments, force), NULL,                                          \
-		   "even if that breaks guaranteed deadlines")
-
-struct offline_arguments {
-	const char *note;
+/* The arguments of all commands here; each has options for some of them. */
+struct arguments {
+	const char *at, *note;
 	bool force;
 };
 
-static const struct option offline_options[] = {
-	OPTION_ROW(TEXT, 'm', "note", offsetof(struct offline_arguments, note), "TEXT",
-		   "why: shown with the node until it is online again"),
-	FORCE(offline_arguments),
+#define AT(field) offsetof(struct arguments, field)
+#define NOTE OPTION(TEXT, 'm', "note", note, "TEXT", "why: shown with the node until it is online again")
+#define FORCE FLAG(0, "force", force, "even if that breaks guaranteed deadlines")
+
+static const struct option offline_options[] = {NOTE, FORCE, {0}};
+static const struct option drain_options[] = {
+	OPTION(TEXT, 0, "at", at, "TIME", "when, as for qsub -a ([[CC]YY]MMDDhhmm, hh:mm, +2h); without it: at once"),
+	NOTE,
+	FORCE,
 	{0},
 };
 
-static int offline(const struct command *c, const void *arguments, const struct operands *operands)
+/* Also `offline`, which has no --at. */
+static int drain(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	const struct offline_arguments *a = arguments;
-	json_t *body = json_pack("{s:b}", "offline", 1);
+	const struct arguments *a = arguments;
+	struct err err;
+	int64_t at = 0;
 
+	if (a->at && instant_parse(a->at, (int64_t)time(NULL), &at, &err) < 0)
+		return command_misused(c, "--at %s: %s", a->at, err.text);
+	json_t *body = a->at ? json_pack("{s:I}", "drain_at", (json_int_t)at) : json_pack("{s:b}", "offline", true);
 	if (a->force)
 		json_object_set_new(body, "force", json_true());
-
 	if (a->note)
 		json_object_set_new(body, "note", json_string(a->note));
-	int code = nodes_each(c, operands->v, operands->n, "PATCH", "/v1/nodes/%s", body);
-	json_decref(body);
-	return code;
+	return nodes_each(c, operands->v, operands->n, "PATCH", "/v1/nodes/%s", body);
 }
 
 const struct command command_nodes_offline = {
@@ -74,50 +79,9 @@ const struct command command_nodes_offline = {
 	.details = "It holds until 'shunt nodes online', also when the server or the node is restarted.",
 	.examples = EXAMPLES(
 		{"shunt nodes offline n[3-5] -m 'new disks'", "No job starts on these three; running jobs continue."}),
-	OPTIONS(struct offline_arguments, offline_options),
-	.run = offline,
+	OPTIONS(struct arguments, offline_options),
+	.run = drain,
 };
-
-/* ---- drain ---- */
-
-struct drain_arguments {
-	const char *at, *note;
-	bool force;
-};
-
-static const struct option drain_options[] = {
-	OPTION_ROW(TEXT, 0, "at", offsetof(struct drain_arguments, at), "TIME",
-		   "when, as for qsub -a ([[CC]YY]MMDDhhmm, hh:mm, +2h); without it: at once"),
-	OPTION_ROW(TEXT, 'm', "note", offsetof(struct drain_arguments, note), "TEXT",
-		   "why: shown with the node until it is online again"),
-	FORCE(drain_arguments),
-	{0},
-};
-
-static int drain(const struct command *c, const void *arguments, const struct operands *operands)
-{
-	const struct drain_arguments *a = arguments;
-	json_t *body = json_object();
-	struct err err;
-	int64_t at;
-	int code;
-
-	if (a->at && instant_parse(a->at, (int64_t)time(NULL), &at, &err) < 0) {
-		json_decref(body);
-		return command_misused(c, "--at %s: %s", a->at, err.text);
-	}
-	if (a->force)
-		json_object_set_new(body, "force", json_true());
-	if (a->at)
-		json_object_set_new(body, "drain_at", json_integer(at));
-	else
-		json_object_set_new(body, "offline", json_true());
-	if (a->note)
-		json_object_set_new(body, "note", json_string(a->note));
-	code = nodes_each(c, operands->v, operands->n, "PATCH", "/v1/nodes/%s", body);
-	json_decref(body);
-	return code;
-}
 
 const struct command command_nodes_drain = {
 	.name = "nodes drain",
@@ -128,17 +92,14 @@ const struct command command_nodes_drain = {
 		"nodes' and 'shunt plan' show the time, and 'shunt why' names it if a job waits because of it.",
 	.examples = EXAMPLES({"shunt nodes drain n[3-5] --at 18:00 -m 'new disks'",
 			      "Until six jobs start there if they end by then; afterwards none does."}),
-	OPTIONS(struct drain_arguments, drain_options),
+	OPTIONS(struct arguments, drain_options),
 	.run = drain,
 };
 
 static int online(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	json_t *body = json_pack("{s:b,s:n}", "offline", 0, "note");
-	int code = nodes_each(c, operands->v, operands->n, "PATCH", "/v1/nodes/%s", body);
-
-	json_decref(body);
-	return code;
+	return nodes_each(c, operands->v, operands->n, "PATCH", "/v1/nodes/%s",
+			  json_pack("{s:b,s:n}", "offline", false, "note"));
 }
 
 const struct command command_nodes_online = {
@@ -191,15 +152,11 @@ static bool setting_add(json_t *body, const char *word)
 	return true;
 }
 
-struct set_arguments {
-	bool force;
-};
-
-static const struct option set_options[] = {FORCE(set_arguments), {0}};
+static const struct option set_options[] = {FORCE, {0}};
 
 static int set(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	const struct set_arguments *a = arguments;
+	const struct arguments *a = arguments;
 	char **node = calloc((size_t)operands->n, sizeof *node);
 	json_t *body = json_object();
 	int n = 0, code = EXIT_OK;
@@ -217,7 +174,7 @@ static int set(const struct command *c, const void *arguments, const struct oper
 	if (a->force)
 		json_object_set_new(body, "force", json_true());
 	if (code == EXIT_OK)
-		code = nodes_each(c, node, n, "PATCH", "/v1/nodes/%s", body);
+		code = nodes_each(c, node, n, "PATCH", "/v1/nodes/%s", json_incref(body));
 	json_decref(body);
 	free(node);
 	return code;
@@ -236,26 +193,21 @@ const struct command command_nodes_set = {
 		 "Divide its CPUs among jobs with a budget, in shares (docs/libra.md)."},
 		{"shunt nodes set n5 'workstation=idle; quiet=5m'",
 		 "Its owner comes first: jobs stop at the first key press, and continue after five quiet minutes (docs/workstations.md)."}),
-	OPTIONS(struct set_arguments, set_options),
+	OPTIONS(struct arguments, set_options),
 	.run = set,
 };
 
 /* ---- remove ---- */
 
-struct remove_arguments {
-	bool force;
-};
-
 static const struct option remove_options[] = {
-	OPTION_ROW(
-		FLAG, 0, "force", offsetof(struct remove_arguments, force), NULL,
-		"also if jobs run there (rerunnable ones are queued again, others fail), or if that breaks guaranteed deadlines"),
+	FLAG(0, "force", force,
+	     "also if jobs run there (rerunnable ones are queued again, others fail), or if that breaks guaranteed deadlines"),
 	{0},
 };
 
 static int remove_them(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	const struct remove_arguments *a = arguments;
+	const struct arguments *a = arguments;
 
 	return nodes_each(c, operands->v, operands->n, "DELETE", a->force ? "/v1/nodes/%s?force=1" : "/v1/nodes/%s",
 			  NULL);
@@ -268,6 +220,6 @@ const struct command command_nodes_remove = {
 	.details =
 		"Nodes of the configuration file are removed there. To come back a machine joins again, with a new token.",
 	.examples = EXAMPLES({"shunt nodes remove n3", "Its certificate is worth nothing from now on."}),
-	OPTIONS(struct remove_arguments, remove_options),
+	OPTIONS(struct arguments, remove_options),
 	.run = remove_them,
 };

@@ -70,13 +70,17 @@ static const char *place_name(const char *place)
 	return slash ? slash + 1 : colon ? colon + 1 : place;
 }
 
+static int change(const struct command *c, const char *method, const char *name, json_t *body)
+{
+	return change_one(c, method, api_path("/v1/overlays/%s", name), body);
+}
+
 static int add(const struct command *c, const void *arguments, const struct operands *o)
 {
 	const struct add_arguments *a = arguments;
 	const char *place = o->v[0], *name = a->name ? a->name : place_name(place);
 	struct strbuf words = {0};
 	char tag[TAG_SIZE];
-	struct change ch = {.code = EXIT_FAILED};
 
 	if (!provider_known(place) || strncmp(place, "ssh:", 4) == 0 || strcmp(place, "shunt") == 0)
 		return command_misused(c, "%s: must be slurm, pbs, or shunt:CLUSTER as 'shunt clusters' lists them",
@@ -93,16 +97,13 @@ static int add(const struct command *c, const void *arguments, const struct oper
 	json_t *body = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I}", "place", place, "words", strbuf_text(&words),
 				 "tag", tag, "max_nodes", (json_int_t)a->nodes, "time", (json_int_t)a->seconds, "cpus",
 				 (json_int_t)cpus, "idle", (json_int_t)a->idle);
-	if (body && change_open(&ch, c)) {
-		if (change_ask(&ch, "PUT", api_path("/v1/overlays/%s", name), body, NULL, NULL))
-			printf("While jobs wait, up to %lld node%s of %lld CPU%s come%s from %s.\n",
-			       (long long)a->nodes, a->nodes == 1 ? "" : "s", (long long)cpus, cpus == 1 ? "" : "s",
-			       a->nodes == 1 ? "s" : "", place);
-		change_close(&ch);
-	}
-	json_decref(body);
+	int code = body ? change(c, "PUT", name, body) : EXIT_FAILED;
+	if (code == EXIT_OK)
+		printf("While jobs wait, up to %lld node%s of %lld CPU%s come%s from %s.\n", (long long)a->nodes,
+		       a->nodes == 1 ? "" : "s", (long long)cpus, cpus == 1 ? "" : "s", a->nodes == 1 ? "s" : "",
+		       place);
 	strbuf_fini(&words);
-	return ch.code;
+	return code;
 }
 
 const struct command command_overlay_add = {
@@ -181,11 +182,6 @@ const struct command command_overlay_list = {
 	.run = listing_run,
 	.listing = &overlays,
 };
-
-static int change(const struct command *c, const char *method, const char *name, json_t *body)
-{
-	return change_one(c, method, api_path("/v1/overlays/%s", name), body);
-}
 
 static int pause_run(const struct command *c, const void *arguments, const struct operands *o)
 {

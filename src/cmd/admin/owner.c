@@ -17,16 +17,13 @@
 #include "base/timetext.h"
 #include "base/unixsock.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/show.h"
 #include "station/pool_home.h"
 
 #define WAIT_MS 5000
 
-struct arguments {
-	bool json;
-};
-
 static const struct option options[] = {
-	OPTION_ROW(FLAG, 0, "json", offsetof(struct arguments, json), NULL,
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct show_arguments, json), NULL,
 		   "print the answer as JSON; if both a cluster and a pool use this machine, an array of two"),
 	{0},
 };
@@ -261,7 +258,7 @@ static int say(const struct command *c, const char *line, bool json)
 
 static int show_run(const struct command *c, const void *arguments, const struct operands *o)
 {
-	const struct arguments *a = arguments;
+	const struct show_arguments *a = arguments;
 
 	return say(c, "show", a->json);
 }
@@ -279,12 +276,12 @@ static int pause_run(const struct command *c, const void *arguments, const struc
 			return command_misused(c, "%.60s: must be 1 second to 68 years", o->v[0]);
 		snprintf(order, sizeof order, "pause %lld", (long long)seconds);
 	}
-	return say(c, order, ((const struct arguments *)arguments)->json);
+	return say(c, order, ((const struct show_arguments *)arguments)->json);
 }
 
 static int resume_run(const struct command *c, const void *arguments, const struct operands *o)
 {
-	return say(c, "resume", ((const struct arguments *)arguments)->json);
+	return say(c, "resume", ((const struct show_arguments *)arguments)->json);
 }
 
 static const struct example examples[] = {
@@ -303,7 +300,7 @@ const struct command command_owner = {
 		"policy names (owners=ana+bo), or, if it names none, by users who are logged in at the machine. The policy is the node's setting "
 		"'workstation' ('shunt nodes set NODE workstation=idle'), in a pool 'shunt pool start --owner idle'.",
 	.examples = examples,
-	OPTIONS(struct arguments, options),
+	OPTIONS(struct show_arguments, options),
 	.run = show_run,
 	.alone = true,
 };
@@ -316,7 +313,7 @@ const struct command command_owner_pause = {
 		"Jobs and tasks stop within a second and leave after the time that the policy names (return=). Without DURATION "
 		"that lasts until 'shunt owner resume'.",
 	.examples = examples,
-	OPTIONS(struct arguments, options),
+	OPTIONS(struct show_arguments, options),
 	.run = pause_run,
 	.alone = true,
 };
@@ -326,7 +323,7 @@ const struct command command_owner_resume = {
 	.about = "Let the cluster or the pool use this workstation again.",
 	.details = "Ends a pause. Whether something runs now is up to the policy again.",
 	.examples = examples,
-	OPTIONS(struct arguments, options),
+	OPTIONS(struct show_arguments, options),
 	.run = resume_run,
 	.alone = true,
 };

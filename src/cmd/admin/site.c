@@ -31,7 +31,6 @@ static int add(const struct command *c, const void *arguments, const struct oper
 {
 	const struct add_arguments *a = arguments;
 	char *asked = NULL;
-	struct change ch = {.code = EXIT_FAILED};
 	struct err err;
 	json_t *body;
 
@@ -43,13 +42,10 @@ static int add(const struct command *c, const void *arguments, const struct oper
 	free(asked);
 	if (!body)
 		return command_misused(c, "--server and --token are texts in UTF-8");
-	if (change_open(&ch, c)) {
-		if (change_ask(&ch, "PUT", api_path("/v1/sites/%s", o->v[0]), body, NULL, NULL))
-			printf("Jobs can be handed over to site %s: qsub -q QUEUE@%s\n", o->v[0], o->v[0]);
-		change_close(&ch);
-	}
-	json_decref(body);
-	return ch.code;
+	int code = change_one(c, "PUT", api_path("/v1/sites/%s", o->v[0]), body);
+	if (code == EXIT_OK)
+		printf("Jobs can be handed over to site %s: qsub -q QUEUE@%s\n", o->v[0], o->v[0]);
+	return code;
 }
 
 const struct command command_site_add = {

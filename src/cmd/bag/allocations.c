@@ -18,16 +18,7 @@
 #include "client/client.h"
 #include "cmd/bag/bag.h"
 #include "cmd/lib/commands.h"
-#include "cmd/lib/object.h"
-
-struct arguments {
-	bool json;
-};
-
-static int64_t member(const json_t *o, const char *name)
-{
-	return json_integer_value(json_object_get(o, name));
-}
+#include "cmd/lib/show.h"
 
 typedef VEC(json_t *) row_vec; /* owned */
 
@@ -43,7 +34,7 @@ static void add(row_vec *rows, const char *dir, json_t *one)
 static int compare(const void *a, const void *b)
 {
 	const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
-	int64_t first = member(x, "submitted"), second = member(y, "submitted");
+	int64_t first = object_number(x, "submitted", 0), second = object_number(y, "submitted", 0);
 	const char *one = object_text(x, "id"), *other = object_text(y, "id");
 
 	if (first != second)
@@ -101,10 +92,10 @@ static int collect(const char *dir, json_t *all, struct err *err)
 /* Builds a row in the form of a broker's. */
 static json_t *overlay_row(const json_t *o, const json_t *a, int64_t now)
 {
-	int64_t started = member(a, "started"), ended = member(a, "ended"),
-		cpus = member(a, "nodes") * member(o, "cpus");
+	int64_t started = object_number(a, "started", 0), ended = object_number(a, "ended", 0),
+		cpus = object_number(a, "nodes", 0) * object_number(o, "cpus", 0);
 	double held = started ? (double)((ended ? ended : now) - started) * (double)cpus : 0,
-	       used = (double)member(a, "used");
+	       used = (double)object_number(a, "used", 0);
 	const char *job = object_text(a, "job");
 
 	return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:s}", "overlay",
@@ -112,10 +103,10 @@ static json_t *overlay_row(const json_t *o, const json_t *a, int64_t now)
 			 ended	   ? "ended"
 			 : started ? "running"
 				   : "requested",
-			 "cpus", (json_int_t)cpus, "seconds", (json_int_t)member(o, "time"), "submitted",
-			 (json_int_t)member(a, "submitted"), "started", (json_int_t)started, "ended", (json_int_t)ended,
-			 "held_seconds", held, "used_seconds", used, "wasted_seconds", held > used ? held - used : 0.0,
-			 "reason", "");
+			 "cpus", (json_int_t)cpus, "seconds", (json_int_t)object_number(o, "time", 0), "submitted",
+			 (json_int_t)object_number(a, "submitted", 0), "started", (json_int_t)started, "ended",
+			 (json_int_t)ended, "held_seconds", held, "used_seconds", used, "wasted_seconds",
+			 held > used ? held - used : 0.0, "reason", "");
 }
 
 /* Adds the overlays' requests; none if no server runs or it does not report any. */
@@ -158,7 +149,8 @@ struct sum {
 static void row(struct table *t, const json_t *x, int64_t now, struct sum *sum)
 {
 	char buf[32];
-	int64_t submitted = member(x, "submitted"), started = member(x, "started"), ended = member(x, "ended");
+	int64_t submitted = object_number(x, "submitted", 0), started = object_number(x, "started", 0),
+		ended = object_number(x, "ended", 0);
 	int64_t until = ended ? ended : now;
 	double held = json_number_value(json_object_get(x, "held_seconds"));
 	double wasted = json_number_value(json_object_get(x, "wasted_seconds"));
@@ -176,8 +168,8 @@ static void row(struct table *t, const json_t *x, int64_t now, struct sum *sum)
 	table_cell(t, "%s", text(x, "place"));
 	table_cell(t, "%s", text(x, "id"));
 	table_cell(t, "%s", state);
-	table_cell(t, "%" PRId64, member(x, "cpus"));
-	table_cell(t, "%s", span(member(x, "seconds"), buf, sizeof buf));
+	table_cell(t, "%" PRId64, object_number(x, "cpus", 0));
+	table_cell(t, "%s", span(object_number(x, "seconds", 0), buf, sizeof buf));
 	table_cell(t, "%s", span(submitted ? (started ? started : until) - submitted : -1, buf, sizeof buf));
 	table_cell(t, "%s", span(started ? until - started : -1, buf, sizeof buf));
 	if (held > 0)
@@ -210,7 +202,7 @@ static void print(const json_t *all)
 
 static int allocations(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	const struct arguments *a = arguments;
+	const struct show_arguments *a = arguments;
 
 	return bags_show(c, operands,
 			 &(struct bags_view){.add = collect,
@@ -221,7 +213,7 @@ static int allocations(const struct command *c, const void *arguments, const str
 }
 
 static const struct option options[] = {
-	OPTION_ROW(FLAG, 0, "json", offsetof(struct arguments, json), NULL, "print JSON"),
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct show_arguments, json), NULL, "print JSON"),
 	{0},
 };
 const struct command command_allocations = {
@@ -237,7 +229,7 @@ const struct command command_allocations = {
 			      "What 'shunt bag run tasks.txt --on slurm' has requested, and what it got."},
 			     {"shunt allocations --json",
 			      "The requests of all bags in the current directory and of overlays, for programs."}),
-	OPTIONS(struct arguments, options),
+	OPTIONS(struct show_arguments, options),
 	.run = allocations,
 	.alone = true,
 };

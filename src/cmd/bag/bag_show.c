@@ -19,6 +19,7 @@
 #include "cmd/lib/commands.h"
 #include "cmd/lib/listing.h"
 #include "cmd/lib/screen.h"
+#include "cmd/lib/show.h"
 
 /* Asks the broker of a bag; returns NULL if none runs. */
 static json_t *ask(const char *dir, const char *word)
@@ -32,15 +33,6 @@ static json_t *ask(const char *dir, const char *word)
 	free(answer);
 	return found;
 }
-
-static int64_t member(const json_t *o, const char *name)
-{
-	return json_integer_value(json_object_get(o, name));
-}
-
-struct status_arguments {
-	bool json;
-};
 
 /* Adds one bag as JSON: the broker's answer, or the state of its directory. */
 static int status_add(const char *dir, json_t *all, struct err *err)
@@ -81,14 +73,14 @@ static void status_print(const json_t *all)
 	table_rule(t);
 	json_array_foreach(all, i, b)
 	{
-		int64_t seconds = json_object_get(b, "left") ? member(b, "left") : -1;
-		table_cell(t, "%s", json_string_value(json_object_get(b, "bag")));
-		table_cell(t, "%" PRId64, member(b, "tasks"));
-		table_cell(t, "%" PRId64, member(b, "done"));
-		table_cell(t, "%" PRId64, member(b, "failed"));
-		table_cell(t, "%" PRId64, member(b, "running"));
-		table_cell(t, "%" PRId64, member(b, "waiting"));
-		table_cell(t, "%s", json_string_value(json_object_get(b, "state")));
+		int64_t seconds = object_number(b, "left", -1);
+		table_cell(t, "%s", object_text(b, "bag"));
+		table_cell(t, "%" PRId64, object_number(b, "tasks", 0));
+		table_cell(t, "%" PRId64, object_number(b, "done", 0));
+		table_cell(t, "%" PRId64, object_number(b, "failed", 0));
+		table_cell(t, "%" PRId64, object_number(b, "running", 0));
+		table_cell(t, "%" PRId64, object_number(b, "waiting", 0));
+		table_cell(t, "%s", object_text(b, "state"));
 		table_cell(t, "%s", seconds >= 0 ? duration_human(seconds, left, sizeof left) : "-");
 	}
 	table_print(t, stdout, 0);
@@ -97,7 +89,7 @@ static void status_print(const json_t *all)
 
 static int status(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	const struct status_arguments *a = arguments;
+	const struct show_arguments *a = arguments;
 
 	return bags_show(c, operands,
 			 &(struct bags_view){.add = status_add,
@@ -107,7 +99,7 @@ static int status(const struct command *c, const void *arguments, const struct o
 }
 
 static const struct option status_options[] = {
-	OPTION_ROW(FLAG, 0, "json", offsetof(struct status_arguments, json), NULL, "print JSON"),
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct show_arguments, json), NULL, "print JSON"),
 	{0},
 };
 const struct command command_bag_status = {
@@ -118,7 +110,7 @@ const struct command command_bag_status = {
 	.details =
 		"BAG is a bag's directory or its file of commands; without one, all bags in the current directory are shown. STATE is running, interrupted (run it again to continue), cancelled or complete.",
 	.examples = EXAMPLES({"shunt bag status", "All bags in the current directory."}),
-	OPTIONS(struct status_arguments, status_options),
+	OPTIONS(struct show_arguments, status_options),
 	.run = status,
 	.alone = true,
 };
@@ -319,9 +311,10 @@ static void top_print(const json_t *all)
 	char left[32];
 
 	printf("%" PRId64 " of %" PRId64 " done, %" PRId64 " failed, %" PRId64 " running, %.1f/s, %s left\n\n",
-	       member(all, "done"), member(all, "tasks"), member(all, "failed"), member(all, "running"),
-	       json_number_value(json_object_get(all, "rate")),
-	       member(all, "left") >= 0 ? duration_human(member(all, "left"), left, sizeof left) : "?");
+	       object_number(all, "done", 0), object_number(all, "tasks", 0), object_number(all, "failed", 0),
+	       object_number(all, "running", 0), json_number_value(json_object_get(all, "rate")),
+	       object_number(all, "left", 0) >= 0 ? duration_human(object_number(all, "left", 0), left, sizeof left)
+						  : "?");
 	listing_print(json_object_get(all, "workers"), columns, NULL);
 	fflush(stdout);
 }

@@ -97,14 +97,8 @@ static const struct option term_options[] = {
 static int terminate(const struct command *c, const void *arguments, const struct operands *o)
 {
 	const struct term_arguments *a = arguments;
-	struct change ch;
 
-	if (!change_open(&ch, c))
-		return EXIT_FAILED;
-	json_t *body = json_pack("{s:s,s:b}", "mode", a->type, "force", a->force);
-	change_ask(&ch, "POST", "/v1/shutdown", body, NULL, NULL);
-	json_decref(body);
-	return change_close(&ch);
+	return change_one(c, "POST", "/v1/shutdown", json_pack("{s:s,s:b}", "mode", a->type, "force", a->force));
 }
 
 const struct command command_qterm = {

@@ -8,16 +8,13 @@
 #include "base/json.h"
 #include "base/table.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/show.h"
 #include "sched/policy.h"
 
 #define NAME_WIDTH 26
 
-struct arguments {
-	bool json;
-};
-
 static const struct option options[] = {
-	OPTION_ROW(FLAG, 0, "json", offsetof(struct arguments, json), NULL, "print JSON instead of a table"),
+	OPTION_ROW(FLAG, 0, "json", offsetof(struct show_arguments, json), NULL, "print JSON instead of a table"),
 	{0},
 };
 
@@ -45,7 +42,7 @@ static void print_json(void)
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	const struct arguments *a = arguments;
+	const struct show_arguments *a = arguments;
 	static const char *const columns[] = {"policy", "~what it does"};
 
 	if (a->json) {
@@ -73,7 +70,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 const struct command command_policies = {
 	.name = "policies",
 	.about = "List the scheduling policies, a line each.",
-	OPTIONS(struct arguments, options),
+	OPTIONS(struct show_arguments, options),
 	.run = run,
 	.alone = true,
 };
