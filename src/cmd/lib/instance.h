@@ -16,8 +16,8 @@
 /* Finds a program of ours that is not a command, such as shuntd: beside this one, in the build
  * directory or where it is installed; else in $PATH. */
 bool program_find(const char *name, struct strbuf *ret_path);
-/* Becomes another program of Shunt: with these words, up to a NULL, and with the options of `c` that
- * were given in `arguments`, unless that is NULL. Returns only if that fails, the exit code. */
+/* Becomes another program of Shunt: with these words, up to a NULL, and with the options of `c`
+ * that were given in `arguments`, unless that is NULL. Returns only if it fails: the exit code. */
 int program_become(const struct command *c, const char *name, const char *const *words, const void *arguments);
 int where_get(bool system, struct where *ret, struct err *err);
 /* Asks the server for its description. Returns false with *err if nobody answers. The caller frees

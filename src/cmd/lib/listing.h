@@ -10,11 +10,11 @@
 #include "cmd/lib/command.h"
 
 struct listing_column {
-	const char *heading; /* as table_create() takes it */
+	const char *heading; /* heading for table_create() */
 	const char *key;     /* the member that is shown; "used.cput" looks inside */
 	/* Writes the cell of an object; NULL: see `format`. */
 	void (*make)(const json_t *object, const char *key, struct strbuf *cell);
-	const char *format; /* of a real number, "%.1f%%" */
+	const char *format; /* printf format of a real number, "%.1f%%" */
 };
 
 /* Makes a table of the objects of a list. The columns end with a NULL heading. */
@@ -26,9 +26,9 @@ void listing_print(const json_t *list, const struct listing_column *columns, con
 /* A command that only lists objects: the `run` of its row. Its options are show_options. */
 struct listing {
 	const char *path; /* GET; "%s" is the first operand, or "" */
-	const char *key;  /* of the list in the answer */
+	const char *key;  /* name of the list in the answer */
 	const struct listing_column *columns;
-	const char *none;		   /* as for listing_print() */
+	const char *none;		   /* see listing_print() */
 	void (*after)(const json_t *list); /* prints what follows the table; may be NULL */
 };
 int listing_run(const struct command *c, const void *arguments, const struct operands *operands);

@@ -25,7 +25,7 @@ int show_each(const struct command *c, const void *arguments, const struct opera
 	      int (*one)(const struct command *c, struct client *client, const void *arguments, const char *operand,
 			 bool first));
 /* Connects, sends a POST with a body, which is consumed, or a GET without one, and disconnects.
- * Returns the answer, owned by the caller; NULL after printing an error, whose code is *ret_code. */
+ * Returns the answer, owned by the caller; NULL after printing an error, with its code. */
 json_t *show_ask(const struct command *c, const char *path, json_t *body, int *ret_code);
 /* GETs a path and prints the answer with `print`, or as JSON. Returns the exit code. */
 int show_answer(const struct command *c, const char *path, bool json, void (*print)(const json_t *answer));
@@ -37,8 +37,8 @@ extern const struct option show_options[];
 /* GET or POST. Return false after printing an error; *ret_code is the exit code. The caller frees
  * with reply_fini(). */
 bool show_get(const struct command *c, struct client *client, const char *path, struct reply *ret, int *ret_code);
-/* GETs the jobs of a query of the history, page by page, and calls `one` with each, until it returns
- * false for one of a page. Returns the exit code, after printing an error. */
+/* GETs the jobs of a query of the history, page by page, and calls `one` with each, until it
+ * returns false for one of a page. Returns the exit code, after printing an error. */
 int show_history(const struct command *c, struct client *client, const char *query,
 		 bool (*one)(void *context, json_t *job), void *context);
 /* Asks for `path` after a stream ended with `rc`, until the server itself answers, not a spool in
