@@ -10,7 +10,7 @@ FUZZ_SECONDS ?= 60
 MUTANTS ?= 40
 SEED ?= 1
 
-.PHONY: build up down test test-vm test-displace mutate bench fuzz format screenshots install uninstall dist deb clean help
+.PHONY: build up down test test-vm test-displace mutate bench fuzz format screenshots install uninstall dist deb test-deb test-fresh clean help
 
 build: packages-run moved-build build/build.ninja
 	@ninja -C build
@@ -91,6 +91,13 @@ dist:
 deb:
 	@tools/build-deb build-deb
 
+# Outside CI, as root, in systems made for it: the packages; README's two commands where nothing is installed.
+test-deb: deb
+	@tools/test-deb build-deb
+
+test-fresh:
+	@tools/test-fresh
+
 # Leaves configuration, state and the account: 'make install' again finds them.
 uninstall:
 	@ninja -C build uninstall
@@ -104,6 +111,8 @@ help:
 	@echo "make test-vm boots a machine with full control groups and systemd, and tests jobs and units in it"
 	@echo "make test-displace  stops and restarts counting programs 1,000 times"
 	@echo "make mutate  changes single lines, and shows which changes no test notices (MUTANTS=40 SEED=1)"
+	@echo "make deb     makes Debian packages; make test-deb also tries them in a clean system"
+	@echo "make test-fresh  tries 'make up' and some tests on Debian 12 and 13, and Ubuntu 24.04 where it can be had"
 	@echo "make fuzz    feeds the parsers with noise for FUZZ_SECONDS=60 each"
 	@echo "make screenshots  takes pictures of the page into docs/images"
 	@echo "make format  lays out the sources by .clang-format"

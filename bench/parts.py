@@ -157,6 +157,8 @@ class Server:
     def spawn(self, *arguments):
         """The numbers that bench_spawn prints."""
         program = os.path.join(self.build, "bench", "bench_spawn")
+        if not os.path.exists(program):
+            subprocess.run(["ninja", "-C", self.build, "bench/bench_spawn"], check=True, stdout=subprocess.DEVNULL)
         run = subprocess.run([program, *map(str, arguments)], env=self.environment, check=True, timeout=2 * WAIT,
                              stdout=subprocess.PIPE, text=True)
         numbers = [float(x) for x in run.stdout.split()]
