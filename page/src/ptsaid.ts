@@ -42,7 +42,6 @@ export const sentences: Record<string, string> = {
   /* files */
   'A path has no "..", no control characters, and less than 4096 bytes.': 'Um caminho não contém ".." nem caracteres de controle e tem menos de 4096 bytes.',
   "{1} has been changed since it was read: look at it again first": "{1} foi alterado desde que foi lido: veja-o de novo antes",
-  "{1} can't be written: {2}; it is as it was": "{1} não pode ser gravado: {2}; continua como estava",
   "An upload has at most {1} MB.": "Um envio tem no máximo {1} MB.",
   'The name of the directory has 1 to 64 letters, digits, ".", "_" or "-", and begins with a letter or a digit.': 'O nome do diretório tem de 1 a 64 letras, números, ".", "_" ou "-" e começa com uma letra ou um número.',
   "Too many files are being uploaded: try again in a moment.": "Muitos arquivos estão sendo enviados: tente novamente em instantes.",

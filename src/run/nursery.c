@@ -498,8 +498,10 @@ static void path_take(struct nest *n, char kind, const struct request *q)
 	struct err err;
 
 	if (q->flags != O_DIRECTORY &&
-	    ((q->flags & ~(O_WRONLY | O_CREAT | O_EXCL | O_TRUNC | O_APPEND)) || (q->flags && !(q->flags & O_WRONLY))))
-		a.reason = "it can be opened for reading, or for writing, or be listed, and in no other way";
+	    ((q->flags & ~(O_WRONLY | O_CREAT | O_EXCL | O_TRUNC | O_APPEND)) ||
+	     (q->flags && !(q->flags & O_WRONLY))) &&
+	    q->flags != O_RDWR)
+		a.reason = "it can be opened for reading, writing or both, or be listed, and in no other way";
 	else if (identity_get(q->uid, q->gid, q->user, n->o->root_jobs, &who, &err))
 		a.reason = err.text;
 	else

@@ -122,6 +122,7 @@ static const struct {
 	/* in a process of the user, which a test's own server can't start: tests/scenario/page */
 	{"GET", "/v1/files", NULL, NULL, NULL},
 	{"GET", "/v1/files/content", NULL, NULL, NULL},
+	{"PUT", "/v1/files/content", NULL, NULL, NULL},
 	{"POST", "/v1/uploads", NULL, NULL, NULL},
 	{"GET", "/v1/overlays", ALL, NULL, NULL},
 	{"PUT", "/v1/overlays/*", MANAGE, "/v1/overlays/x", "{}"},

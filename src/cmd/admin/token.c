@@ -5,7 +5,6 @@
  * It prints the command for the other machine, and the token that the command asks for: the secret
  * is shown only this once.
  */
-#include <time.h>
 
 #include "base/timetext.h"
 #include "cmd/lib/change.h"

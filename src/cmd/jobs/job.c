@@ -2,7 +2,6 @@
  * job.c - `shunt job` and `shunt why`: show one job for people.
  */
 #include <inttypes.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 #include <time.h>

@@ -2,7 +2,6 @@
  * report.c - `shunt report`: shows what a job requested and used, what to request next time, and
  * how that would have worked for similar jobs.
  */
-#include <limits.h>
 #include <string.h>
 #include <time.h>
 

@@ -40,7 +40,7 @@ struct upload {
 	struct server *s;
 	struct http_request *r;
 	struct asker who;
-	struct strbuf data;
+	struct strbuf data, before;	     /* `before`: the file that is replaced */
 	char directory[4096], archive[4104]; /* `archive`: also the path of a single file */
 	struct tar_facts facts;
 	bool single;
@@ -66,6 +66,7 @@ static void upload_end(struct upload *u)
 {
 	u->s->audience->uploads--;
 	strbuf_fini(&u->data);
+	strbuf_fini(&u->before);
 	free(u);
 }
 
@@ -89,19 +90,26 @@ static void upload_refuse(struct upload *u, enum code code)
 
 /* ---- writing ---- */
 
-/* Prepares a file that is to be replaced: its version must be the one that the client read, and the
- * disk must have room, before anything is lost. */
+/* Reads a file that is to be replaced, which must be the version that the client has read. */
 static int replace_begin(struct upload *u, const struct stat *st)
 {
 	if (st->st_mtim.tv_sec != u->modified)
 		return err_set(&u->err, -ESTALE, "%.400s has been changed since it was read: look at it again first",
 			       u->archive);
-	if (u->data.n == 0 || fallocate(u->fd, 0, 0, (off_t)u->data.n) == 0 || errno == EOPNOTSUPP)
-		return 0;
-	int rc = -errno;
-	if (ftruncate(u->fd, st->st_size) < 0)
+	int rc = fd_read(u->fd, BYTES_MOST, &u->before);
+	if (rc == 0 && lseek(u->fd, 0, SEEK_SET) < 0)
 		rc = -errno;
-	return err_set(&u->err, rc, "%.400s can't be written: %s; it is as it was", u->archive, strerror(-rc));
+	return rc < 0 ? err_set(&u->err, rc, "%.400s can't be read: %s", u->archive, strerror(-rc)) : 0;
+}
+
+/* Takes back what was written: a file that was to be replaced is as before, a new one empty. */
+static void write_undo(struct upload *u)
+{
+	bool undone = ftruncate(u->fd, (off_t)u->before.n) == 0 && lseek(u->fd, 0, SEEK_SET) == 0 &&
+		      fd_write(u->fd, strbuf_text(&u->before), u->before.n) == 0;
+
+	err_set(&u->err, u->rc, "%.500s can't be written: %s%s", u->archive, strerror(-u->rc),
+		undone ? "" : " (a part of it is left)");
 }
 
 static void write_all(uv_work_t *work)
@@ -120,11 +128,8 @@ static void write_all(uv_work_t *work)
 		u->rc = -errno;
 	u->modified = st.st_mtim.tv_sec;
 	u->size = st.st_size;
-	if (u->rc < 0) {
-		bool emptied = ftruncate(u->fd, 0) == 0;
-		err_set(&u->err, u->rc, "%.500s can't be written: %s%s", u->archive, strerror(-u->rc),
-			emptied ? "" : " (a part of it is left)");
-	}
+	if (u->rc < 0)
+		write_undo(u);
 	close(u->fd);
 }
 
@@ -236,13 +241,14 @@ void api_upload(struct server *s, const struct call *c)
 
 void api_files_write(struct server *s, const struct call *c)
 {
+	const char *path = request_query(c->r, "path");
 	struct err err;
-	struct upload *u = upload_begin(s, c, request_query(c->r, "path"), &err);
+	struct upload *u = upload_begin(s, c, path ? path : "", &err);
 
 	if (!u)
 		return;
 	u->single = true;
 	u->modified = query_number(c, "modified", -1);
 	snprintf(u->archive, sizeof u->archive, "%s", u->directory);
-	file_ask(s, &u->who, u->archive, u->modified < 0 ? O_WRONLY | O_CREAT | O_EXCL : O_WRONLY, 0600, on_opened, u);
+	file_ask(s, &u->who, u->archive, u->modified < 0 ? O_WRONLY | O_CREAT | O_EXCL : O_RDWR, 0600, on_opened, u);
 }
