@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/strbuf.h"
+#include "base/vec.h"
 #include "core/job.h"
 #include "net/http.h"
 #include "net/protocol.h"
@@ -135,13 +136,26 @@ static struct amount_use amount_of(const struct server *s, uint32_t i)
 	};
 }
 
+static int amounts_compare(const void *a, const void *b)
+{
+	return strcmp(((const struct amount_use *)a)->name, ((const struct amount_use *)b)->name);
+}
+
+/* Shows them by name: the order in which they became known changes with a restart. */
 static void amounts_inside(const struct subject *x, struct json *j)
 {
+	VEC(struct amount_use) all = {0};
+
 	for (uint32_t i = 0; i < x->s->cluster->amounts.n; i++) {
 		const struct amount_use a = amount_of(x->s, i);
 		if (a.total || a.used) /* the site has some, or jobs still hold some it had */
-			schema_show(&amount, NULL, &a, NULL, j);
+			vec_push(&all, a);
 	}
+	if (all.n)
+		qsort(all.v, all.n, sizeof *all.v, amounts_compare);
+	for (size_t i = 0; i < all.n; i++)
+		schema_show(&amount, NULL, &all.v[i], NULL, j);
+	vec_free(&all);
 }
 
 struct server_shown {
