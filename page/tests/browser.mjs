@@ -618,13 +618,16 @@ async function site() {
   await accessible("an editor", p);
   await p.getByRole("button", { name: "Save" }).click();
   await p.locator("pre.output").getByText("echo changed").waitFor();
+  await p.getByRole("button", { name: "Close" }).click();
   await p.getByRole("button", { name: "Show Makefile" }).click();
+  await p.locator("pre.output").getByText("echo changed").waitFor();
   ok("a small file is edited", (await p.locator("pre.output").textContent()) === "all:\n\techo changed\n", await p.locator("pre.output").textContent());
   const notes = { name: "notes.txt", mimeType: "text/plain", buffer: Buffer.from("some notes\n") };
   await p.getByLabel("Files, at most").setInputFiles([notes, { ...notes, name: "more.txt" }]);
   await p.getByRole("button", { name: "Upload here" }).click();
   await p.getByRole("button", { name: "Download more.txt" }).waitFor();
   await p.getByRole("button", { name: "Show notes.txt" }).click();
+  await p.locator("pre.output").getByText("some notes").waitFor();
   ok("single files are uploaded", (await p.locator("pre.output").textContent()) === "some notes\n");
   await p.getByLabel("Files, at most").setInputFiles([notes]);
   await p.getByRole("button", { name: "Upload here" }).click();
