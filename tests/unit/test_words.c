@@ -145,7 +145,7 @@ static const struct {
 	{9, "start-failed", "could not be started: no such shell", {.text = "no such shell"}},
 	{10, "preempt", "stopped, to run again for job 1.bare", {0}},
 	{10, "preempt", "stopped, to continue elsewhere: n1 is needed", {.moves = true, .text = "n1 is needed"}},
-	{10, "preempt", "failed: 3", {.retried = true, .text = "failed: 3"}},
+	{10, "retry", "failed: 3", {.retried = true, .text = "failed: 3"}},
 	{11, "migrate", "continues until 2027-01-15 08:00:00, when its place is needed for job 1.bare", {0}},
 	{12, "finish", "ended with exit status 3: late", {.exit_status = 3, .text = "late"}},
 	{12, "finish", "ended with exit status 255", {.exit_status = 255}},
@@ -185,7 +185,7 @@ static void every_event_has_words(void **state)
 		struct strbuf out = {0};
 		assert_true(e.type == next || e.type == next - 1); /* none is left out */
 		next = e.type + 1 == EVENT_COUNT ? EVENT_PLACED : e.type + 1;
-		assert_string_equal(event_name(e.type), events[i].name);
+		assert_string_equal(event_name(e.type, &events[i].p), events[i].name);
 		event_words(f->s, &e, &events[i].p, &out);
 		assert_string_equal(strbuf_text(&out), events[i].words);
 		strbuf_fini(&out);

@@ -276,6 +276,19 @@ struct tally *tally_of(struct server *s, uint32_t user, uint32_t queue)
 	return &s->jobs->tally.v[*at - 1];
 }
 
+bool number_unused(const struct server *s, uint64_t number)
+{
+	return !number_leased(number) && number >= s->jobs->next_number;
+}
+
+static int job_unknown(const struct server *s, uint64_t number, const char *text, struct err *err)
+{
+	if (number_unused(s, number))
+		return err_code(err, CODE_UNKNOWN_JOB, "There is no job %.100s: that number was never given to one.",
+				text);
+	return err_code(err, CODE_UNKNOWN_JOB, "There is no job %.100s.", text);
+}
+
 int jobs_named(const struct server *s, const char *text, job_vec *ret, struct array **ret_array, struct err *err)
 {
 	return jobs_named_of_many(s, text, ret, ret_array, &(size_t){0}, err);
@@ -321,7 +334,7 @@ int jobs_named_of_many(const struct server *s, const char *text, job_vec *ret, s
 				vec_push(ret, a->first + i);
 	}
 	jobid_fini(&id);
-	return ok ? 0 : err_code(err, CODE_UNKNOWN_JOB, "There is no job %.100s.", text);
+	return ok ? 0 : job_unknown(s, id.number, text, err);
 }
 
 void total_count(struct server *s, const struct spec *p, int64_t change)

@@ -193,6 +193,8 @@ int64_t keep_of(const struct server *s, const struct spec *p);
 struct tally *tally_of(struct server *s, uint32_t user, uint32_t queue);
 /* Adds to the numbers of unfinished jobs, for limits. */
 void total_count(struct server *s, const struct spec *p, int64_t change);
+/* Returns true if no job ever had the number. */
+bool number_unused(const struct server *s, uint64_t number);
 /* Finds the jobs that a text of the API names. An array yields all its elements. -ENOENT,
  * -EINVAL. */
 int jobs_named(const struct server *s, const char *text, job_vec *ret, struct array **ret_array, struct err *err);

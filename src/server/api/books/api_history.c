@@ -200,9 +200,7 @@ static int question_read(struct read_work *w, struct store *store)
 
 static void job_unknown(struct question *q)
 {
-	uint64_t number = job_key_number(q->f.first);
-
-	if (!q->f.id && !number_leased(number) && number >= q->s->jobs->next_number)
+	if (!q->f.id && number_unused(q->s, job_key_number(q->f.first)))
 		http_error(q->r, CODE_UNKNOWN_JOB, "There is no job %.100s: that number was never given to one.",
 			   q->id);
 	else

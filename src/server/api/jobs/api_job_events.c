@@ -70,7 +70,7 @@ static const struct field event_fields[] = {
 	 .in = OF_FINISH, MEMBER(struct shown, p.exit_status)},
 	{"moves", .is = IS_BOOL, "of `preempt`: it continues elsewhere", .in = OF_PREEMPT,
 	 MEMBER(struct shown, p.moves)},
-	{"retried", .is = IS_BOOL, "of `preempt`: it has failed, and is run again by itself", .in = OF_PREEMPT,
+	{"retried", .is = IS_BOOL, "of `retry`: it has failed, and is run again by itself", .in = OF_PREEMPT,
 	 MEMBER(struct shown, p.retried)},
 	{"checkpoint", .is = IS_TEXT, "of `checkpoint`", .words = "none|begun|good|failed", .in = OF_SAVED,
 	 MEMBER_AS(FORM_CHOICE, struct shown, p.saves.last.state)},
@@ -91,10 +91,11 @@ static void event_show(const struct server *s, const struct store_event *e, stru
 			   : e->type == EVENT_PREEMPT ? OF_PREEMPT
 			   : e->type == EVENT_SAVED   ? OF_SAVED
 						      : 0;
-	struct shown x = {.e = *e, .type = event_name(e->type), .at = planned ? e->at : 0};
+	struct shown x = {.e = *e, .at = planned ? e->at : 0};
 	struct strbuf text = {0}, id = {0};
 
 	payload_glance(e->type, data, &x.p);
+	x.type = event_name(e->type, &x.p);
 	event_words(s, e, &x.p, &text);
 	x.text = strbuf_text(&text);
 	x.detail = json_string_value(json_object_get(data, "text"));

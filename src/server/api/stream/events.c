@@ -66,7 +66,7 @@ struct event_ring {
 	uint64_t told; /* number of these that are committed and were sent */
 };
 
-const char *event_name(int type)
+const char *event_name(int type, const struct payload *p)
 {
 	static const char *const names[SERVER_EVENT_END] = {
 		[EVENT_PLACED] = "placed", [EVENT_INTENT] = "asked",	 [EVENT_NOTE] = "note",
@@ -75,6 +75,8 @@ const char *event_name(int type)
 		[EVENT_GONE] = "gone",
 	};
 
+	if (type == EVENT_PREEMPT && p->retried)
+		return "retry";
 	return type < SERVER_EVENT_END && names[type] ? names[type] : event_type_name((enum event_type)type);
 }
 
@@ -189,23 +191,23 @@ static void line_write(const struct server *s, const struct store_event *e, uint
 	struct json j;
 	char state[2] = {entry_state(s, id), '\0'};
 
+	payload_glance(e->type, known, &p);
 	json_begin(&j, &data);
 	json_int(&j, "seq", (int64_t)e->seq);
 	json_int(&j, "time", e->time);
 	entry_id(s, id, &text);
 	json_text(&j, "job", text.text);
-	json_text(&j, "type", event_name(e->type));
+	json_text(&j, "type", event_name(e->type, &p));
 	json_text(&j, "state", state);
 	json_text(&j, "name", s->jobs->entries.v[id].spec->name);
 	json_text(&j, "owner", word_text(s, s->jobs->entries.v[id].spec->owner));
 	strbuf_clear(&text);
-	payload_glance(e->type, known, &p);
 	event_words(s, e, &p, &text);
 	json_text(&j, "text", strbuf_text(&text));
 	if (job_ended(entry_job(s, id)))
 		json_int(&j, "exit_status", s->jobs->entries.v[id].exit_status);
 	json_close_object(&j);
-	strbuf_printf(out, "id: %llu\nevent: %s\ndata: %s\n\n", (unsigned long long)e->seq, event_name(e->type),
+	strbuf_printf(out, "id: %llu\nevent: %s\ndata: %s\n\n", (unsigned long long)e->seq, event_name(e->type, &p),
 		      strbuf_text(&data));
 	strbuf_fini(&data);
 	strbuf_fini(&text);

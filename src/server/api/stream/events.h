@@ -20,6 +20,6 @@ void stream_flush(struct server *s);
 void stream_tick(struct server *s);
 /* Writes an event as a sentence. */
 void event_words(const struct server *s, const struct store_event *e, const struct payload *p, struct strbuf *out);
-const char *event_name(int type);
+const char *event_name(int type, const struct payload *p);
 
 #endif
