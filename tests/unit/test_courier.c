@@ -28,8 +28,8 @@ static void round_with(const char *code, const char *body)
 	strbuf_fini(&answers);
 }
 
-/* A site that cannot look up its accounts says "There is no user NAME here": that is not about the
- * job, which may run there. */
+/* A site that cannot look up its accounts says "User NAME does not exist here": that is not about
+ * the job, which may run there. */
 static void errors_prove_nothing(void **state)
 {
 	(void)state;

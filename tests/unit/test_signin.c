@@ -133,7 +133,7 @@ static void who_gets_tokens(void **state)
 	refused(f, USER, "{\"kind\":\"login\",\"user\":\"bin\"}", 403, "by managers and by that user only");
 	refused(f, USER, "{\"kind\":\"join\"}", 403, "Only managers let nodes join");
 	refused(f, USER, "{\"kind\":\"site\",\"name\":\"east\"}", 403, "Only managers, on the server's machine");
-	refused(f, getuid(), "{\"kind\":\"login\",\"user\":\"no-such-user\"}", 400, "There is no user no-such-user");
+	refused(f, getuid(), "{\"kind\":\"login\",\"user\":\"no-such-user\"}", 400, "User no-such-user does not exist");
 	refused(f, getuid(), "{\"kind\":\"join\",\"expires\":2592001}", 400, "from 1 to 2592000");
 	refused(f, getuid(), "{\"kind\":\"join\",\"name\":\"-n\"}", 400, "name must be a node's");
 	refused(f, getuid(), "{\"kind\":\"site\"}", 400, "name must be the site's");

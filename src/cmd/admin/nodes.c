@@ -230,7 +230,7 @@ const struct command command_nodes = {
 		{"shunt nodes drain n3 --at 18:00", "From six on; until then jobs start there that end before."},
 		{"shunt nodes online n3", "Jobs start there again."},
 		{"shunt nodes set n3 class=big features=fast,ib", "What jobs may ask for: -l nodes=1:fast."},
-		{"shunt nodes remove n3", "It is no node of this cluster any more."}),
+		{"shunt nodes remove n3", "n3 leaves the cluster, and has to join to return."}),
 	OPTIONS(struct show_arguments, options),
 	.run = run,
 };

@@ -463,7 +463,8 @@ int token_check_site(struct server *s, const char *text, const char *user, const
 	if (token_parse(text, &shown, NULL) < 0 || !(t = record_shown(s, &shown, TOKEN_SITE)))
 		return token_failed(s, address, err);
 	if (!user || users_find(s, (struct user_key){USER_BY_NAME, 0, user}, &u, err) != LOOKUP_KNOWN)
-		return err_code(err, CODE_FORBIDDEN, "There is no user %.60s here for whom site %.60s could ask.",
+		return err_code(err, CODE_FORBIDDEN,
+				"User %.60s does not exist here: site %.60s cannot ask on their behalf.",
 				user ? user : "\"\"", t->name);
 	if ((rc = token_user_check(s, u->uid, u->name, err)) < 0)
 		return rc;

@@ -231,7 +231,7 @@ static bool other_find(struct server *s, struct http_request *r, const struct as
 		*ret = u->uid;
 		return true;
 	case LOOKUP_NONE:
-		http_error(r, CODE_BAD_REQUEST, "There is no user %s on this machine.", user);
+		http_error(r, CODE_BAD_REQUEST, "User %s does not exist on this machine.", user);
 		break;
 	case LOOKUP_PENDING:
 		request_await(s, r, k);
