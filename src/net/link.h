@@ -21,9 +21,9 @@ struct link;
 struct schema;
 
 #define LINK_HEAD_MAX (8u << 20) /* largest head, bytes: an order with its environment */
-#define LINK_DATA_MAX (1u << 20)
-#define LINK_STRANGER_MAX 65536 /* largest frame before link_trust(), bytes */
-#define LINK_LOW 262144		/* `drained` is called when less than this is queued */
+#define LINK_DATA_MAX (4u << 20) /* largest data, bytes: a script */
+#define LINK_STRANGER_MAX 65536	 /* largest frame before link_trust(), bytes */
+#define LINK_LOW 262144		 /* `drained` is called when less than this is queued */
 /* a link with more queued is closed: its other end does not read */
 #define LINK_QUEUE_MAX (64u << 20)
 #define LINK_SHARE_MAX (64u << 20) /* limit for links that share: link_share() */

@@ -17,6 +17,7 @@
 #define INPUT_KEPT (16 << 20)
 #define OUTPUT_KEPT (256 << 20)
 #define ATTEMPTS_MOST 20
+#define START_MAX (1u << 20) /* largest arguments and environment, bytes */
 
 enum stage {
 	WAITING,
@@ -307,9 +308,8 @@ void errand_add(struct pool *p, struct client *c, int number, const struct peer_
 	if (!pool_table_has(&p->table, need)) {
 		fail_tell(e, "no station of the pool has what it needs: see 'shunt pool status'");
 		errand_drop(e);
-	} else if (data.n > LINK_DATA_MAX || peer_start_read(head, data.text, data.n, e->arena, &e->start, &err) < 0) {
-		fail_tell(e,
-			  data.n > LINK_DATA_MAX ? "its arguments and its environment are longer than 1 MB" : err.text);
+	} else if (data.n > START_MAX || peer_start_read(head, data.text, data.n, e->arena, &e->start, &err) < 0) {
+		fail_tell(e, data.n > START_MAX ? "its arguments and its environment are longer than 1 MB" : err.text);
 		errand_drop(e);
 	} else {
 		e->start.memory = need->memory; /* it gets as much as it requested, not more */

@@ -365,16 +365,24 @@ void dispatch_starts(struct server *s)
 }
 
 /* Refuses an order that an older agent would misinterpret: it ignores the launcher, so the
- * program would run once and succeed. */
-static int launcher_check(const struct server *s, const struct attempt *t, struct err *err)
+ * program would run once and succeed; and a frame with a long script makes it close the link. */
+static int protocol_check(const struct server *s, const struct attempt *t, const struct part_order *first,
+			  struct err *err)
 {
 	const struct agent *a = s->hosts->nodes.v[t->node[0]].agent;
 
-	if (!a || a->protocol >= PROTOCOL_LAUNCHER || !class_is_spmd(s, s->jobs->entries.v[t->job].spec))
+	if (!a || a->protocol >= PROTOCOL)
 		return 0;
-	return err_set(err, -EPROTO,
-		       "its agent has protocol %d, and jobs of class %s need %d: upgrade shunt-agent there",
-		       a->protocol, word_text(s, s->jobs->entries.v[t->job].spec->class), PROTOCOL_LAUNCHER);
+	if (a->protocol < PROTOCOL_LAUNCHER && class_is_spmd(s, s->jobs->entries.v[t->job].spec))
+		return err_set(err, -EPROTO,
+			       "its agent has protocol %d, and jobs of class %s need %d: upgrade shunt-agent there",
+			       a->protocol, word_text(s, s->jobs->entries.v[t->job].spec->class), PROTOCOL_LAUNCHER);
+	if (a->protocol < PROTOCOL_SCRIPT && first->nscript > SCRIPT_BEFORE)
+		return err_set(
+			err, -EPROTO,
+			"its agent has protocol %d, and scripts of more than %u bytes need %d: upgrade shunt-agent there",
+			a->protocol, SCRIPT_BEFORE, PROTOCOL_SCRIPT);
+	return 0;
 }
 
 /* Sends the orders of an attempt. Returns their size, bytes. */
@@ -388,16 +396,16 @@ static size_t attempt_order(struct server *s, struct attempt *t)
 
 	attempt_tag(s, t->job, t->attempt, tag);
 	t->ordered = true;
-	if (launcher_check(s, t, &err) < 0)
+	if (attempt_prepare(s, t, a, &parts, &n, &err) < 0)
+		dispatch_engine.attempt_refused(s, &(struct refusal){.tag = tag, .reason = err.text});
+	else if (protocol_check(s, t, parts, &err) < 0)
 		dispatch_engine.attempt_refused(
 			s, &(struct refusal){.tag = tag,
 					     .host = names_get(&s->cluster->node_names, (uint32_t)t->node[0]),
 					     .reason = err.text,
 					     .unclear = true});
-	else if (attempt_prepare(s, t, a, &parts, &n, &err) == 0)
-		engine_start(s->engine, parts, n);
 	else
-		dispatch_engine.attempt_refused(s, &(struct refusal){.tag = tag, .reason = err.text});
+		engine_start(s->engine, parts, n);
 	size_t size = arena_used(a);
 	arena_destroy(a);
 	return size;
