@@ -13,9 +13,11 @@ BUILDS = re.compile(r"^(\w+# )?make ")  # takes minutes, and writes outside of t
 TOKEN = r"\b[ju]\d+\.[\w-]+\.[0-9a-f]{16,}\b"
 
 
-def blocks(path):
-    """(the text before it, its lines) of each block."""
+def blocks(path, section=""):
+    """(the text before it, its lines) of each block; of one section where it is named."""
     text = open(os.path.join(ROOT, path), encoding="utf-8").read()
+    if section:
+        text = text.split("\n## %s\n" % section)[1].split("\n## ")[0] + "\n"
     at = 0
     for m in re.finditer(r"^```\n(.*?)^```$", text, re.M | re.S):
         yield text[at:m.start()].strip().rsplit("\n\n", 1)[-1], m.group(1)

@@ -313,7 +313,7 @@ const struct command command_job = {
 const struct command command_why = {
 	.name = "why",
 	.operands = "JOB...",
-	.about = "Tell what a job waits for, and what would change it.",
+	.about = "Show what a job waits for, and what would change it.",
 	.examples = EXAMPLES({"shunt why 12", "What job 12 waits for, and what would change it."}),
 	OPTIONS(struct show_arguments, show_options),
 	.run = why_run,
