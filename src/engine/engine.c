@@ -274,6 +274,12 @@ void engine_open(struct engine *e, uint64_t id, const struct nursery_user *who, 
 		e->l.opened(e->l.context, id, -1, "this machine runs no jobs, and opens no files of users");
 }
 
+void engine_rename(struct engine *e, uint64_t id, const struct nursery_user *who, const char *from, const char *path)
+{
+	if (e->here)
+		local_rename(errands_local(e->here), id, who, from, path);
+}
+
 void engine_erase(struct engine *e, const char *name, const struct nursery_user *who, const char *path)
 {
 	if (e->here)

@@ -104,6 +104,9 @@ void engine_sweep(struct engine *e, bool (*known)(void *context, const char *tag
 
 /* Opens a file on this machine as a user; flags and mode as for local_open(). */
 void engine_open(struct engine *e, uint64_t id, const struct nursery_user *who, const char *path, int flags, int mode);
+/* Replaces a file of a user by one that engine_open() made, see nursery_rename(); answered by
+ * `opened`. */
+void engine_rename(struct engine *e, uint64_t id, const struct nursery_user *who, const char *from, const char *path);
 /* Deletes a job's checkpoint directory, as seen from this machine, as its user. */
 void engine_erase(struct engine *e, const char *name, const struct nursery_user *who, const char *path);
 

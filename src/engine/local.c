@@ -523,6 +523,11 @@ void local_open(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *
 	nursery_open(id, uid, gid, user, path, flags, mode, &e->out);
 }
 
+void local_rename(struct local *e, uint64_t id, const struct nursery_user *who, const char *from, const char *path)
+{
+	nursery_rename(id, who, from, path, &e->out);
+}
+
 void local_look(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path)
 {
 	nursery_look(id, &(struct nursery_user){uid, gid, user}, path, &e->out);

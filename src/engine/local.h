@@ -74,6 +74,8 @@ void local_limit(struct local *e, const char *tag, int64_t walltime); /* sets an
 void local_save(struct local *e, const char *tag, enum checkpoint_cause cause, int64_t seconds);
 void local_open(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags,
 		int mode); /* flags and mode as for open(); regular files only */
+/* Renames a file and opens it, see nursery_rename(). */
+void local_rename(struct local *e, uint64_t id, const struct nursery_user *who, const char *from, const char *path);
 void local_look(struct local *e, uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path);
 /* Deletes a job's checkpoint directory, as its user. */
 void local_erase(struct local *e, const char *tag, const struct nursery_user *who, const char *path);

@@ -68,6 +68,7 @@ static const struct field request_rows[] = {
 	{"path", MEMBER_AS(FORM_BYTES, struct request, path)},
 	{"flags", MEMBER(struct request, flags)},
 	{"mode", MEMBER(struct request, mode)},
+	{"from", MEMBER_AS(FORM_BYTES, struct request, from)},
 	{0},
 };
 
@@ -117,6 +118,11 @@ void nursery_open(uint64_t id, uid_t uid, gid_t gid, const char *user, const cha
 {
 	path_frame(FRAME_OPEN, (struct request){.id = id, .path = path, .flags = flags, .mode = mode},
 		   &(struct nursery_user){uid, gid, user}, out);
+}
+
+void nursery_rename(uint64_t id, const struct nursery_user *who, const char *from, const char *path, struct strbuf *out)
+{
+	path_frame(FRAME_OPEN, (struct request){.id = id, .path = path, .from = from}, who, out);
 }
 
 void nursery_erase(const char *tag, const struct nursery_user *who, const char *path, struct strbuf *out)

@@ -40,6 +40,8 @@ struct request {
 	gid_t gid;
 	const char *user, *path;
 	int flags, mode;
+	/* FRAME_OPEN: file that gets the name `path` first; NULL: none */
+	const char *from;
 };
 /* Reads any frame but an order. Returns -EINVAL if a required member is missing. */
 int request_read(char kind, const char *text, size_t n, struct arena *a, struct request *ret);

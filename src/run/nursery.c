@@ -421,6 +421,18 @@ static bool is_served_by_user(const struct stat *st)
 	return found;
 }
 
+/* Renames a file to what `path` names, so that a link stays; deletes it if that fails. */
+static int path_rename(const char *from, const char *path)
+{
+	char *to = realpath(path, NULL);
+	int r = !to || rename(from, to) ? -errno : 0;
+
+	if (r)
+		unlink(from);
+	free(to);
+	return r;
+}
+
 static int file_open(const struct identity *who, const struct request *q, struct err *err)
 {
 	const char *path = q->path;
@@ -430,6 +442,8 @@ static int file_open(const struct identity *who, const struct request *q, struct
 	umask(0); /* use the requested mode as it is */
 	if (!r)
 		r = identity_become(who);
+	if (!r && q->from)
+		r = path_rename(q->from, path);
 	if (!r && (fd = open(path, q->flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, q->mode & 0777)) < 0)
 		r = -errno;
 	if (r)

@@ -90,6 +90,10 @@ void nursery_look(uint64_t id, const struct nursery_user *who, const char *path,
  * (run/listing.h). */
 void nursery_open(uint64_t id, uid_t uid, gid_t gid, const char *user, const char *path, int flags, int mode,
 		  struct strbuf *out);
+/* Gives a file, as the user, the name of the one that is at the path, behind links, and opens it
+ * for reading. It is deleted if that can't be done; with an empty path it is only deleted. */
+void nursery_rename(uint64_t id, const struct nursery_user *who, const char *from, const char *path,
+		    struct strbuf *out);
 
 /* Deletes a job's checkpoint directory (absolute) as its user; the tag identifies the answer. */
 void nursery_erase(const char *tag, const struct nursery_user *who, const char *path, struct strbuf *out);

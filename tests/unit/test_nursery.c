@@ -564,6 +564,33 @@ static void test_open(void **state)
 	assert_non_null(nest_answer(n, ANSWER_OPENED, NULL).reason);
 }
 
+/* A file that was written beside another takes its place, or goes. */
+static void test_rename(void **state)
+{
+	struct nest *n = *state;
+	const struct nursery_user who = {n->uid, n->gid, n->user};
+	char *mine = nest_path(n, "mine"), *next = nest_path(n, "next"), *alias = nest_path(n, "alias"), text[16] = "";
+	struct strbuf out = {0};
+	struct stat st;
+
+	nest_write(n, mine, "old", 3, 0644);
+	nest_write(n, next, "newer", 5, 0644);
+	assert_int_equal(symlink("mine", alias), 0);
+	nursery_rename(5, &who, next, alias, &out);
+	nest_frames(n, &out);
+	assert_null(nest_answer(n, ANSWER_OPENED, NULL).reason);
+	assert_int_equal(read(n->fds.v[0], text, sizeof text), 5);
+	assert_int_equal(stat(mine, &st), 0);
+	assert_int_equal(st.st_size, 5);
+	assert_true(lstat(alias, &st) == 0 && S_ISLNK(st.st_mode));
+	assert_int_equal(stat(next, &st), -1);
+
+	nursery_rename(6, &who, mine, "", &out);
+	nest_frames(n, &out);
+	contains(nest_answer(n, ANSWER_OPENED, NULL).reason, "No such file");
+	assert_int_equal(stat(mine, &st), -1);
+}
+
 static void test_look(void **state)
 {
 	struct nest *n = *state;
@@ -793,6 +820,7 @@ static int tests(void)
 		TEST(test_recycled),
 		TEST(test_server_account),
 		TEST(test_open),
+		TEST(test_rename),
 		TEST(test_look),
 		cmocka_unit_test(test_group_v2),
 		cmocka_unit_test(test_group_v1),

@@ -55,8 +55,8 @@ struct reading {
 
 /* ---- opening ---- */
 
-void file_ask(struct server *s, const struct asker *w, const char *path, int flags, int mode, file_done done,
-	      void *context)
+/* Returns the number of a new request; 0 if there are too many, which `done` was notified of. */
+static uint64_t asked_add(struct server *s, file_done done, void *context)
 {
 	struct files *f = s->audience->files;
 
@@ -64,11 +64,32 @@ void file_ask(struct server *s, const struct asker *w, const char *path, int fla
 		f = s->audience->files = mem_zalloc(sizeof *f);
 	if (f->asked.n >= ASKED_MAX) {
 		done(context, -1, "too many files are being opened: try again in a moment");
-		return;
+		return 0;
 	}
 	vec_push(&f->asked, (struct asked){++f->last | OURS, done, context});
-	engine_open(s->engine, f->last | OURS, &(struct nursery_user){w->uid, w->gid, w->user}, path, flags, mode);
-	engine_flush(s->engine);
+	return f->last | OURS;
+}
+
+void file_ask(struct server *s, const struct asker *w, const char *path, int flags, int mode, file_done done,
+	      void *context)
+{
+	uint64_t id = asked_add(s, done, context);
+
+	if (id) {
+		engine_open(s->engine, id, &(struct nursery_user){w->uid, w->gid, w->user}, path, flags, mode);
+		engine_flush(s->engine);
+	}
+}
+
+void file_rename_ask(struct server *s, const struct asker *w, const char *from, const char *path, file_done done,
+		     void *context)
+{
+	uint64_t id = asked_add(s, done, context);
+
+	if (id) {
+		engine_rename(s->engine, id, &(struct nursery_user){w->uid, w->gid, w->user}, from, path);
+		engine_flush(s->engine);
+	}
 }
 
 bool files_opened(struct server *s, uint64_t id, int fd, const char *reason)

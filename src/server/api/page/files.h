@@ -26,6 +26,10 @@ extern const struct schema files_answer, upload_answer, written_answer;
 typedef void (*file_done)(void *context, int fd, const char *reason);
 void file_ask(struct server *s, const struct asker *w, const char *path, int flags, int mode, file_done done,
 	      void *context);
+/* Replaces the file at `path`, behind links, by `from`, as the requesting user, and opens it.
+ * `from` is deleted if that fails, or if `path` is "". */
+void file_rename_ask(struct server *s, const struct asker *w, const char *from, const char *path, file_done done,
+		     void *context);
 /* Handles the engine's answer. Returns false if it was not requested here. */
 bool files_opened(struct server *s, uint64_t id, int fd, const char *reason);
 /* Makes an absolute path without ".."; a relative one, or "", is below the user's home.

@@ -4,6 +4,12 @@
  *
  * Checking and writing take a while, so both run on libuv's threads. They may outlive the request,
  * which ends when the server stops, so the bytes are taken from it.
+ *
+ * A file is replaced by one that is written beside it, so that a crash leaves either version whole,
+ * at most with a part of the new one in a file .NAME.new-NUMBER. Where a new file would not be the
+ * same but for its contents (it has other links, an owner or a group that the user can't give it,
+ * access lists), or can't be made because the directory is not writable, it is written in place: a
+ * crash in the middle then leaves a part of it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -21,6 +28,7 @@
 #include "base/strbuf.h"
 #include "base/tar.h"
 #include "net/http.h"
+#include "run/lease.h"
 #include "server/api/frame/audience.h"
 #include "server/api/frame/call.h"
 #include "server/api/frame/query.h"
@@ -46,7 +54,9 @@ struct upload {
 	bool single;
 	/* a single file's; until it is written, `modified` is the version to replace, or -1 */
 	int64_t modified, size;
-	int fd, rc;
+	struct stat was;   /* the file that is replaced */
+	char beside[4200]; /* the file that is to replace it; "": it is written in place */
+	int fd, old, rc;   /* `fd` is written; `old`: the file to replace by it, or -1 */
 	struct err err;
 };
 
@@ -65,6 +75,10 @@ const struct schema written_answer = {
 static void upload_end(struct upload *u)
 {
 	u->s->audience->uploads--;
+	if (u->fd >= 0)
+		close(u->fd);
+	if (u->old >= 0)
+		close(u->old);
 	strbuf_fini(&u->data);
 	strbuf_fini(&u->before);
 	free(u);
@@ -90,64 +104,170 @@ static void upload_refuse(struct upload *u, enum code code)
 
 /* ---- writing ---- */
 
-/* Reads a file that is to be replaced, which must be the version that the client has read. */
-static int replace_begin(struct upload *u, const struct stat *st)
+/* Reads a file that is to be replaced in place. */
+static int before_read(struct upload *u)
 {
-	if (st->st_mtim.tv_sec != u->modified)
-		return err_set(&u->err, -ESTALE, "%.400s has been changed since it was read: look at it again first",
-			       u->archive);
 	int rc = fd_read(u->fd, BYTES_MOST, &u->before);
+
 	if (rc == 0 && lseek(u->fd, 0, SEEK_SET) < 0)
 		rc = -errno;
-	return rc < 0 ? err_set(&u->err, rc, "%.400s can't be read: %s", u->archive, strerror(-rc)) : 0;
+	return rc;
 }
 
-/* Takes back what was written: a file that was to be replaced is as before, a new one empty. */
-static void write_undo(struct upload *u)
+/* Takes back what was written in place: a file that was to be replaced is as before, a new one
+ * empty. */
+static bool write_undo(struct upload *u)
 {
-	bool undone = ftruncate(u->fd, (off_t)u->before.n) == 0 && lseek(u->fd, 0, SEEK_SET) == 0 &&
-		      fd_write(u->fd, strbuf_text(&u->before), u->before.n) == 0;
-
-	err_set(&u->err, u->rc, "%.500s can't be written: %s%s", u->archive, strerror(-u->rc),
-		undone ? "" : " (a part of it is left)");
+	return ftruncate(u->fd, (off_t)u->before.n) == 0 && lseek(u->fd, 0, SEEK_SET) == 0 &&
+	       fd_write(u->fd, strbuf_text(&u->before), u->before.n) == 0;
 }
 
 static void write_all(uv_work_t *work)
 {
 	struct upload *u = work->data;
 	struct stat st;
+	bool undone = true;
 
-	u->rc = fstat(u->fd, &st) < 0 ? -errno : 0;
-	if (u->rc == 0 && u->single && u->modified >= 0 && (u->rc = replace_begin(u, &st)) < 0) {
-		close(u->fd);
+	u->rc = u->single && u->modified >= 0 && u->old < 0 ? before_read(u) : 0;
+	if (u->rc == 0) {
+		u->rc = fd_write(u->fd, strbuf_text(&u->data), u->data.n);
+		if (u->rc == 0 && (ftruncate(u->fd, (off_t)u->data.n) < 0 || fsync(u->fd) < 0 || fstat(u->fd, &st) < 0))
+			u->rc = -errno;
+		if (u->rc < 0 && u->old < 0)
+			undone = write_undo(u);
+	}
+	if (u->rc < 0) {
+		err_set(&u->err, u->rc, "%.500s can't be written: %s%s", u->archive, strerror(-u->rc),
+			undone ? "" : " (a part of it is left)");
 		return;
 	}
-	if (u->rc == 0)
-		u->rc = fd_write(u->fd, strbuf_text(&u->data), u->data.n);
-	if (u->rc == 0 && (ftruncate(u->fd, (off_t)u->data.n) < 0 || fsync(u->fd) < 0 || fstat(u->fd, &st) < 0))
-		u->rc = -errno;
 	u->modified = st.st_mtim.tv_sec;
 	u->size = st.st_size;
-	if (u->rc < 0)
-		write_undo(u);
+}
+
+static void upload_done(struct upload *u)
+{
+	struct strbuf out = {0};
+
+	record_show_text((u->single ? &written_answer : &upload_answer)->fields, 0, u, NULL, &out);
+	http_reply_strbuf(u->r, u->single ? 200 : 201, "application/json", &out);
+	upload_end(u);
+}
+
+static void write_begin(struct upload *u);
+
+static void on_replaced(void *context, int fd, const char *reason)
+{
+	struct upload *u = context;
+	struct stat now, made;
+	bool same = fd >= 0 && fstat(fd, &now) == 0 && fstat(u->fd, &made) == 0 && now.st_ino == made.st_ino;
+
+	if (fd >= 0)
+		close(fd);
+	if (same) {
+		upload_done(u);
+		return;
+	}
 	close(u->fd);
+	u->fd = u->old;
+	u->old = -1;
+	write_begin(u);
+}
+
+/* The file beside it is gone. */
+static void on_given_up(void *context, int fd, const char *reason)
+{
+	upload_refuse(context, CODE_BAD_STATE);
 }
 
 static void on_written(uv_work_t *work, int status)
 {
 	struct upload *u = work->data;
-	struct strbuf out = {0};
+	bool failed = u->rc < 0 || status < 0;
 
 	if (upload_left(u))
 		return;
 	turn_wake(u->s);
-	if (u->rc < 0 || status < 0) {
+	if (u->old >= 0)
+		file_rename_ask(u->s, &u->who, u->beside, failed ? "" : u->archive, failed ? on_given_up : on_replaced,
+				u);
+	else if (failed)
 		upload_refuse(u, CODE_BAD_STATE);
+	else
+		upload_done(u);
+}
+
+static void write_begin(struct upload *u)
+{
+	uv_queue_work(u->s->loop, &u->work, write_all, on_written);
+}
+
+/* ---- replacing ---- */
+
+/* Returns true if a file has attributes that the system does not give to every file. */
+static bool has_attributes(int fd)
+{
+	char names[1024] = "";
+	ssize_t n = flistxattr(fd, names, sizeof names - 1);
+
+	for (const char *p = names; n > 0 && p < names + n; p += strlen(p) + 1)
+		if (strncmp(p, "security.", 9) != 0)
+			return true;
+	return n < 0 && errno == ERANGE;
+}
+
+/* Checks that a file is the version that the client has read, and names the file that is to replace
+ * it, unless that would not be the same. */
+static void version_check(uv_work_t *work)
+{
+	struct upload *u = work->data;
+	const char *name = strrchr(u->archive, '/') + 1;
+
+	u->rc = fstat(u->fd, &u->was) < 0 ? err_set(&u->err, -errno, "%.500s: %s", u->archive, strerror(errno)) : 0;
+	if (u->rc == 0 && u->was.st_mtim.tv_sec != u->modified)
+		u->rc = err_set(&u->err, -ESTALE, "%.400s has been changed since it was read: look at it again first",
+				u->archive);
+	if (u->rc == 0 && u->was.st_nlink == 1 && !(u->was.st_mode & 07000) && !has_attributes(u->fd))
+		snprintf(u->beside, sizeof u->beside, "%.*s.%s.new-%llx", (int)(name - u->archive), u->archive, name,
+			 (unsigned long long)boot_us());
+}
+
+static void on_unfit(void *context, int fd, const char *reason)
+{
+	write_begin(context);
+}
+
+static void on_beside(void *context, int fd, const char *reason)
+{
+	struct upload *u = context;
+	struct stat st;
+	bool fits = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == u->was.st_uid && st.st_gid == u->was.st_gid;
+
+	if (fits) {
+		u->old = u->fd;
+		u->fd = fd;
+	} else if (fd >= 0) {
+		close(fd);
+		file_rename_ask(u->s, &u->who, u->beside, "", on_unfit, u);
 		return;
 	}
-	record_show_text((u->single ? &written_answer : &upload_answer)->fields, 0, u, NULL, &out);
-	http_reply_strbuf(u->r, u->single ? 200 : 201, "application/json", &out);
-	upload_end(u);
+	write_begin(u);
+}
+
+static void on_version(uv_work_t *work, int status)
+{
+	struct upload *u = work->data;
+
+	if (upload_left(u))
+		return;
+	turn_wake(u->s);
+	if (u->rc < 0 || status < 0)
+		upload_refuse(u, CODE_BAD_STATE);
+	else if (*u->beside)
+		file_ask(u->s, &u->who, u->beside, O_WRONLY | O_CREAT | O_EXCL, (int)(u->was.st_mode & 0777), on_beside,
+			 u);
+	else
+		write_begin(u);
 }
 
 static void on_opened(void *context, int fd, const char *reason)
@@ -160,7 +280,10 @@ static void on_opened(void *context, int fd, const char *reason)
 		return;
 	}
 	u->fd = fd;
-	uv_queue_work(u->s->loop, &u->work, write_all, on_written);
+	if (u->single && u->modified >= 0)
+		uv_queue_work(u->s->loop, &u->work, version_check, on_version);
+	else
+		write_begin(u);
 }
 
 /* ---- checking ---- */
@@ -208,7 +331,7 @@ static struct upload *upload_begin(struct server *s, const struct call *c, const
 	size_t n;
 	int rc = path ? 0 : -EINVAL;
 
-	*u = (struct upload){.s = s, .r = c->r, .who = *c->w, .fd = -1};
+	*u = (struct upload){.s = s, .r = c->r, .who = *c->w, .fd = -1, .old = -1};
 	u->work.data = u;
 	request_body(c->r, &n);
 	if (rc == 0 && c->w->by == BY_JOB)
