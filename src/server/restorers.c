@@ -28,6 +28,7 @@
 #include "server/settings/overlays.h"
 #include "server/settings/remotes.h"
 #include "server/settings/setting.h"
+#include "server/settings/templates.h"
 #include "server/site/realm.h"
 #include "server/site/revoke.h"
 #include "server/site/sessions.h"
@@ -65,7 +66,7 @@ static const struct {
 	{"amount", amount_restore},   {"moves", moves_restore},	     {"key", subkey_restore},
 	{"acted", acted_restore},     {"intake", intake_restore},    {"erase", erase_restore},
 	{"history", history_restore}, {"outage", outage_restore},    {"reorder", reorder_restore},
-	{"credit", credits_restore},  {"refusal", refusal_drop},
+	{"credit", credits_restore},  {"refusal", refusal_drop},     {"template", template_restore},
 };
 
 int object_recover(struct server *s, const char *kind, const char *name, const json_t *o, struct err *err)

@@ -27,6 +27,7 @@
 #include "server/settings/conf.h"
 #include "server/settings/overlays.h"
 #include "server/settings/remotes.h"
+#include "server/settings/templates.h"
 #include "server/site/coordinators.h"
 #include "server/site/realm.h"
 
@@ -48,6 +49,7 @@ struct server *server_create(void)
 	s->objects = mem_zalloc(sizeof *s->objects);
 	s->remotes = mem_zalloc(sizeof *s->remotes);
 	s->overlays = mem_zalloc(sizeof *s->overlays);
+	s->templates = mem_zalloc(sizeof *s->templates);
 	s->jobs = mem_zalloc(sizeof *s->jobs);
 	s->agenda = mem_zalloc(sizeof *s->agenda);
 	s->hosts = mem_zalloc(sizeof *s->hosts);

@@ -48,6 +48,7 @@ struct sched;
 struct slices;
 struct stats;
 struct store;
+struct templates;
 struct turn;
 struct users;
 struct world;
@@ -80,6 +81,7 @@ struct server {
 	struct objects *objects;
 	struct remotes *remotes;
 	struct overlays *overlays;
+	struct templates *templates;
 	struct jobs *jobs; /* job/ */
 	struct agenda *agenda;
 	struct hosts *hosts; /* node/ */

@@ -66,6 +66,10 @@ static const struct {
 	{"GET", "/v1/jobs/*/output", ".O..m", "/v1/jobs/%d/output", NULL},
 	{"GET", "/v1/jobs/*/terminal", ".O...", "/v1/jobs/%d/terminal", NULL},
 	{"POST", "/v1/whatif", ALL, .body = "{\"resources\":[\"ncpus=1\"]}"},
+	{"GET", "/v1/templates", ALL, NULL, NULL},
+	{"PUT", "/v1/templates/*", MANAGE, "/v1/templates/x", "{\"site\":true,\"job\":{}}"},
+	{"GET", "/v1/templates/*", ALL, "/v1/templates/x", NULL},
+	{"DELETE", "/v1/templates/*", MANAGE, "/v1/templates/x", NULL},
 	{"GET", "/v1/server", ALL, NULL, NULL},
 	{"GET", "/v1/server/log", MANAGE, NULL, NULL},
 	{"GET", "/v1/machine", ALL, NULL, NULL},
@@ -233,6 +237,23 @@ static void every_route_refuses_whom_it_should(void **state)
 	assert_int_equal(wrong, 0);
 }
 
+static void templates_of_one_user_are_hidden_from_others(void **state)
+{
+	struct site *f = *state;
+	const char *path = "/v1/templates/mine";
+
+	assert_int_equal(site_ask(f, uids[OWNER], "PUT", path, "{\"job\":{\"script\":\"true\"}}"), 201);
+	assert_int_equal(site_ask(f, uids[OWNER], "GET", path, NULL), 200);
+	assert_int_equal(site_ask(f, uids[OTHER], "GET", path, NULL), 404);
+	assert_int_equal(site_ask(f, uids[OTHER], "DELETE", path, NULL), 404);
+	site_ask(f, uids[OTHER], "GET", "/v1/templates", NULL);
+	assert_null(strstr(f->a.body.text, "mine"));
+	assert_int_equal(site_ask(f, getuid(), "PUT", path, "{\"site\":true,\"job\":{\"script\":\"false\"}}"), 201);
+	assert_int_equal(site_ask(f, uids[OTHER], "GET", path, NULL), 200);
+	assert_int_equal(site_ask(f, uids[OWNER], "DELETE", path, NULL), 200); /* one's own */
+	assert_int_equal(site_ask(f, uids[OWNER], "DELETE", path, NULL), 403);
+}
+
 static void every_route_has_a_row(void **state)
 {
 	for (size_t i = 0; i < nroutes; i++) {
@@ -249,6 +270,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_route_has_a_row),
+		cmocka_unit_test_setup_teardown(templates_of_one_user_are_hidden_from_others, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(every_route_refuses_whom_it_should, setup, site_teardown),
 	};
 

@@ -250,6 +250,23 @@ const struct route routes[] = {
 	 .result = "{\"possible\": true, \"start\": 1767225600, \"end\": 1767229200, \"nodes\": [\"n1\", \"n2\"], "
 		   "\"guaranteed\": null, \"reason\": null}"},
 
+	{"GET", "/v1/templates", "listTemplates", .handle = api_templates, .tag = "jobs",
+	 .summary = "The site's templates of jobs, and the caller's own", .answer = &templates_answer,
+	 .answered = "The templates, without their jobs.",
+	 .result = "{\"templates\": [{\"name\": \"relax\", \"site\": true, \"by\": \"root\", \"description\": "
+		   "\"relaxes a molecule\"}]}"},
+	{"GET", "/v1/templates/*", "getTemplate", .handle = api_template, .tag = "jobs",
+	 .summary = "One template, with its job",
+	 .about = "The caller's own comes before the site's of the same name. `POST /v1/jobs` of its `job` submits it.",
+	 .answer = &template_whole, .answered = "The template.", .codes = CODE(NOT_FOUND)},
+	{"PUT", "/v1/templates/*", "saveTemplate", .changes = true, .body = &template_body, .handle = api_template_put,
+	 .tag = "jobs", .summary = "Save a template, or replace one", .status = 201,
+	 .codes = CODE(FORBIDDEN) | CODE(BAD_STATE),
+	 .example = "{\"site\": true, \"job\": {\"script\": \"#!/bin/sh\\nrelax in.xyz\\n\", \"resources\": "
+		    "[\"ncpus=4\"], \"comment\": \"relaxes a molecule\"}}"},
+	{"DELETE", "/v1/templates/*", "deleteTemplate", .changes = true, .handle = api_template_delete, .tag = "jobs",
+	 .summary = "Delete a template", .codes = CODE(FORBIDDEN) | CODE(NOT_FOUND)},
+
 	{"GET", "/v1/server", "getServer", .handle = api_server, .tag = "server",
 	 .summary = "The server and its attributes", .answer = &server_answer, .answered = "The server."},
 	{"GET", "/v1/server/log", "getServerLog", MAY_MANAGER,

@@ -50,6 +50,7 @@ void api_past_job(struct server *s, struct http_request *r, const struct asker *
 
 /* peers/ */
 handler api_tokens, api_token_create, api_token_revoke, api_whoami;
+handler api_templates, api_template, api_template_put, api_template_delete;
 handler api_join, api_login; /* for unauthenticated clients */
 handler api_overlays, api_overlay_put, api_overlay_change, api_overlay_delete, api_keeper, api_keeper_change;
 handler api_clusters, api_cluster_link; /* answer later */

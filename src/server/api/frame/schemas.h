@@ -17,7 +17,7 @@ extern const struct schema delete_body, alter_body, hold_body, signal_body, reru
 	message_body, order_body, place_body;
 extern const struct schema changes_body, shutdown_body;
 extern const struct schema node_body;
-extern const struct schema token_body, join_body, login_body;
+extern const struct schema token_body, join_body, login_body, template_body;
 extern const struct schema import_body;
 
 extern const struct schema used_schema; /* struct job_used */
@@ -33,6 +33,7 @@ extern const struct schema overlays_answer, overlay_body, overlay_patch, overlay
 	keeper_change_body;
 extern const struct schema sites_answer, withdraw_body, withdrawn_answer, courier_work_body, courier_report_body,
 	courier_piece_body;
+extern const struct schema templates_answer, template_whole;
 extern const struct schema new_token_answer, tokens_answer, joined_answer, whoami_answer;
 extern const struct schema hooks_answer, trial_body, tried_answer;
 extern const struct schema clusters_answer, cluster_link_answer;
