@@ -13,6 +13,7 @@ static const char *option_refused(const struct job_arguments *a)
 	return a->interactive || a->hold	     ? "--interactive and --hold"
 	       : a->variables.n || a->export_all     ? "-v and -V"
 	       : a->items.file			     ? "--job"
+	       : a->template			     ? "--template"
 	       : a->each.value || a->each.lines	     ? "--each"
 	       : texts_value(&a->members, "restart") ? "--restart"
 						     : NULL;

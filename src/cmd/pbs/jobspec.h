@@ -18,6 +18,7 @@
 struct job_arguments {
 	struct texts members; /* OPTION_MEMBER: texts sent unchanged */
 	const char *arguments, *array, *at, *holds;
+	const char *template;
 	const char *powers, *prefix, *priority, *remove, *rerunnable, *shell, *type, *users;
 	struct {
 		const char *deadline, *estimate, *budget;

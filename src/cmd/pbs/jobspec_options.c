@@ -78,6 +78,7 @@ const struct option qsub_options[] = {
 	     "checkpoints: n (none), enabled, c=MINUTES, interval=MINUTES, duration=SECONDS, depth=NUMBER, dir=PATH, saver=PATH, restarter=PATH"),
 	MEMBER(0, "restart", "JOB", NULL,
 	     "start from the last checkpoint of a job of yours that has ended, with its script unless another is given"),
+	OPTION(TEXT, 0, "template", template, "NAME", "begin with a template of yours or of the site ('shunt template list'), with its script unless another is given"),
 	OPTION(TEXT, 'u', "-u", users, "USER", "accepted if it is yourself: jobs run as who submits them"),
 	MEMBER(0, "umask", "OCTAL", NULL, "the umask it starts with"),
 	MEMBER(0, "comment", "TEXT", NULL, "a sentence kept with the job"),

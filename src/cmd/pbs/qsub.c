@@ -39,6 +39,8 @@ static int directive_add(const struct command *c, struct jobspec *s, const struc
 
 	if (rc > 0)
 		rc = err_set(err, -EINVAL, "--help is for the command line");
+	if (rc == 0 && a->template)
+		rc = err_set(err, -EINVAL, "--template is for the command line");
 	jobspec_join(a, operand, &n);
 	if (rc == 0 && n)
 		rc = err_set(err, -EINVAL, "\"%.60s\" belongs to no option%s", operand[0],
@@ -392,6 +394,33 @@ static int call_complete(const struct command *c, struct call *call, struct err 
 	return rc;
 }
 
+/* Begins with the values of a template; the script and the options come after it. */
+static int template_take(struct jobspec *s, const char *name, struct err *err)
+{
+	struct client *client;
+	struct reply r = {0};
+	const json_t *entry;
+	size_t i;
+	int rc = client_open(&client, err);
+
+	if (rc < 0)
+		return rc;
+	rc = client_ask(client, "GET", api_path("/v1/templates/%s", name), NULL, 0, &r, err);
+	if (rc == 0)
+		json_object_update(s->job, json_object_get(r.json, "job"));
+	json_array_foreach(json_object_get(s->job, "environment"), i, entry)
+	{
+		const char *text = json_string_value(entry), *value = text ? strchr(text, '=') : NULL;
+		if (value) {
+			struct variable v = {strndup(text, (size_t)(value - text)), mem_strdup(value + 1)};
+			vec_push(&s->variables, v);
+		}
+	}
+	reply_fini(&r);
+	client_close(client);
+	return rc;
+}
+
 static bool functions_exported(void)
 {
 	for (char **e = environ; *e; e++)
@@ -474,6 +503,8 @@ static int prepare(const struct command *c, const struct call *call, struct jobs
 		processors_learn(&items);
 		rc = items_check(&items, err);
 	}
+	if (rc == 0 && call->a->template)
+		rc = template_take(s, call->a->template, err);
 	if (rc == 0 && !call->command)
 		rc = directives_add(c, s, &source, call->a->prefix, arena, &directives, err);
 	if (rc == 0)
@@ -520,7 +551,7 @@ int job_main(const struct command *c, int argc, char **argv, bool scriptless,
 	struct err err;
 	int code, rc = call_parse(c, argc, argv, &call, &err);
 
-	call.scriptless = scriptless;
+	call.scriptless = scriptless || (rc == 0 && call.a->template);
 	jobspec_init(&s);
 	if (rc < 0) {
 		code = command_misused(c, "%s", err.text);

@@ -211,6 +211,7 @@ void source_put(const struct source *s, json_t *job)
 	const char *text = strbuf_text(&s->text);
 	json_t *plain = memchr(text, '\0', s->text.n) ? NULL : json_stringn(text, s->text.n);
 
+	json_object_del(job, plain ? "script_base64" : "script"); /* a template may have it */
 	if (plain) {
 		json_object_set_new(job, "script", plain);
 		return;
