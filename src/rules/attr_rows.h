@@ -129,10 +129,10 @@ ROW(NODE_ALLOCATION, "node_allocation", SERVER, .type = ATTR_WORD,
 	    "push: as min_resource, and planned jobs are moved to other nodes to make room. cover: starts as many jobs as possible on as few nodes as possible. Unset: the policy decides.")
 ROW(TOLERANCE, "tolerance", SERVER, SECONDS("0"),
     .about = "Seconds that a job may run beyond its walltime before it is ended.")
-ROW(RESERVATION_DEPTH, "reservation_depth", SERVER, .type = ATTR_NUMBER, .initial = "1000", .min = 0, .max = JOBS_MAX,
+ROW(RESERVATION_DEPTH, "reservation_depth", SERVER, .type = ATTR_NUMBER, .initial = "100", .min = 0, .max = JOBS_MAX,
     .about =
-	    "Maximum waiting jobs with a reservation: by default one under policies such as easy, and 1000 where every job reserves (conservative) or starves. "
-	    "0: unlimited; each cycle then takes longer the more jobs are waiting.")
+	    "Maximum waiting jobs with a reservation: by default one under policies such as easy, and 100 where every job reserves (conservative) or starves. "
+	    "The others start where they fit beside the reservations. 0: unlimited; each cycle then takes longer the more jobs are waiting.")
 ROW(STARVE_AFTER, "starve_after", SERVER, SECONDS(NULL), .alias = "max_starve",
     .about = "Seconds of waiting after which a common job gets a reservation. Unset: the policy decides.")
 

@@ -10,10 +10,11 @@
  * the job itself holds them. And since the job could not be there before, the place must use some
  * instant that was freed since: one before `dirty`.
  *
- * In a very long queue only the first jobs reserve (settings.reserve_depth), so that a pass stays
- * short; the others wait for their turn. A pass may take several cycles (sched_pace). It continues
- * behind the last job examined, to the end of the queue, whatever is freed meanwhile; that is left
- * to the next pass.
+ * In a long queue only the first jobs reserve (settings.reserve_depth): the number of jobs that
+ * move when one ends early grows with the number of reservations. The others start where they fit
+ * beside all reservations. A pass may take several cycles (sched_pace). It continues behind the
+ * last job examined, to the end of the queue, whatever is freed meanwhile; that is left to the next
+ * pass.
  */
 #include "sched/sched_internal.h"
 
@@ -203,6 +204,7 @@ static void sweep_begin(struct sched *s)
 	s->dirty = TIME_BEGIN; /* what is freed during this sweep is left to the next one */
 	s->next_planned = TIME_NEVER;
 	s->freed = false;
+	s->fill.due = true;
 	vec_clear(&s->failures); /* jobs that did not fit behind a soft limit may fit now */
 	vec_clear(&s->line.fresh);
 }
@@ -215,10 +217,12 @@ static void fresh_place(struct sched *s)
 
 	for (; i < s->line.fresh.n && !s->effort.unfinished; i++) {
 		uint32_t job = s->line.fresh.v[i];
-		if (plan_holds(s->p, job) || depth_reached(&reserved, cluster_job(s->c, job)))
+		if (plan_holds(s->p, job))
 			continue;
 		if (!sched_may(s, job))
 			queue_line_up(s, job);
+		else if (depth_reached(&reserved, cluster_job(s->c, job)))
+			pass_start(s, job);
 		else if (worth_searching(s, job, queue_get(s, job)->length, &reserved))
 			depth_count(&reserved, cluster_job(s->c, job),
 				    !conservative_place(s, queue_entry(s, job), s->now) && plan_holds(s->p, job));
@@ -241,10 +245,12 @@ void conservative_pass(struct sched *s)
 			return;
 		sweep_begin(s);
 	}
-	if (!s->sweep.on)
-		fresh_place(s);
-	else
+	if (s->sweep.on)
 		sweep_on(s);
+	else if (!s->fill.on)
+		fresh_place(s);
+	if (!s->sweep.on)
+		pass_fill_behind(s);
 	/* new jobs may have been sorted in before the position of the sweep */
 	if (!s->sweep.on && s->line.fresh.n)
 		s->effort.unfinished = true;

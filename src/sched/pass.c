@@ -189,6 +189,15 @@ bool pass_try_now(struct sched *s, uint32_t id, int64_t length)
 	return true;
 }
 
+bool pass_start(struct sched *s, uint32_t job)
+{
+	int64_t cpus = cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU];
+	int64_t length = queue_get(s, job)->length;
+
+	window_renew(s);
+	return window_allows(&s->window, cpus, s->now + length) && pass_try_now(s, job, length);
+}
+
 /* Starts a job on a given node if its limits allow and it fits there. */
 static bool pass_start_on(struct sched *s, uint32_t id, int64_t length, int32_t node)
 {
@@ -374,7 +383,8 @@ static void fill_scan(struct sched *s, struct cursor *at)
 
 	while (s->window.cpus[0] > 0 && !tired && (next = cursor_fit(at, &gap, &scanned))) {
 		struct queued e = *next;
-		if (!window_allows(&s->window, e.cpus, s->now + e.length) || plan_holds(s->p, e.job)) {
+		if (!window_allows(&s->window, e.cpus, s->now + e.length) || plan_holds(s->p, e.job) ||
+		    (s->policy->position && position_keeps(s, cluster_job(s->c, e.job)))) {
 			cursor_step(at);
 		} else if (!sched_may(s, e.job)) {
 			queue_line_up(s, e.job);
@@ -440,6 +450,17 @@ void pass_fill_resume(struct sched *s)
 	cursor_seek(&i, s->fill.key, s->fill.job);
 	fill_scan(s, &i);
 	cursor_close(&i);
+}
+
+void pass_fill_behind(struct sched *s)
+{
+	if (s->fill.due) {
+		s->fill.again = s->fill.on ? s->fill.again + 1 : 0;
+		s->fill.on = s->fill.due = false;
+		pass_fill(s, &s->line.by_key);
+	} else if (s->fill.on) {
+		pass_fill_resume(s);
+	}
 }
 
 static bool pass_head_could_improve(struct sched *s, const struct queued *e)
@@ -621,11 +642,7 @@ void pass_run(struct sched *s)
 			queue_line_up(s, job);
 			continue;
 		}
-		const struct waiting *w = queue_get(s, job);
-		int64_t cpus = cluster_job_request(s->c, cluster_job(s->c, job))->total.v[RES_CPU];
-		window_renew(s);
-		if (window_allows(&s->window, cpus, s->now + w->length) && pass_try_now(s, job, w->length) &&
-		    cycle_tired(s))
+		if (pass_start(s, job) && cycle_tired(s))
 			break;
 	}
 	vec_clear(&s->line.fresh);
@@ -636,16 +653,13 @@ void pass_run(struct sched *s)
 static enum yielded yield_start(void *context, uint32_t id)
 {
 	struct sched *s = context;
-	int64_t cpus;
 
 	if (!queue_in_line(s, id))
 		return YIELD_GONE;
-	cpus = cluster_job_request(s->c, cluster_job(s->c, id))->total.v[RES_CPU];
 	window_renew(s);
 	if (s->effort.unfinished || s->window.cpus[0] <= 0)
 		return YIELD_ENOUGH;
-	if (!window_allows(&s->window, cpus, s->now + queue_get(s, id)->length) ||
-	    !pass_try_now(s, id, queue_get(s, id)->length))
+	if (!pass_start(s, id))
 		return YIELD_NOT;
 	cycle_tired(s);
 	return YIELD_STARTS;

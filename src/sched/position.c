@@ -17,6 +17,9 @@
  * been moved up return to where they belong. If that would delay a normal job, all are brought
  * forward instead.
  *
+ * In a long queue only the first jobs have places (settings.reserve_depth); the others start where
+ * they fit beside all places.
+ *
  * Nice jobs are behind all others until their date. Interactive jobs start on arrival, or expire:
  * entrance.c.
  */
@@ -349,8 +352,28 @@ static void add_commons(struct sched *s)
 	commons_place(s, true, &reserved);
 	vec_free(&nices);
 	vec_free(&reserved.bound);
+}
+
+bool position_keeps(const struct sched *s, const struct job *job)
+{
+	return item_is_nice(s, job) || cluster_nightly(s->c, job);
+}
+
+/* Starts jobs behind the reservation depth that fit beside all places: all of them if something was
+ * freed, else new ones. */
+static void commons_fill(struct sched *s)
+{
+	pass_fill_behind(s);
+	queue_settle_fresh(s);
+	for (size_t i = 0; i < s->line.fresh.n && !s->effort.unfinished; i++) {
+		uint32_t job = s->line.fresh.v[i];
+		if (!plan_holds(s->p, job) && sched_may(s, job) && !position_keeps(s, cluster_job(s->c, job)) &&
+		    pass_start(s, job))
+			cycle_tired(s);
+	}
 	if (!s->effort.unfinished)
 		vec_clear(&s->line.fresh);
+	migrate_start(s);
 }
 
 /* Lets jobs without a place be tried again, because room was left since. */
@@ -412,8 +435,10 @@ void position_pass(struct sched *s)
 	restarts_review(s);
 	for (size_t i = 0; i < s->line.fresh.n && !s->position.nices; i++)
 		s->position.nices = item_is_nice(s, cluster_job(s->c, s->line.fresh.v[i]));
-	if (s->position.moved || s->position.recount || s->freed || s->next_planned < s->now)
+	if (s->position.moved || s->position.recount || s->freed || s->next_planned < s->now) {
 		vec_clear(&s->failures); /* jobs that did not fit behind a soft limit may fit now */
+		s->fill.due = true;
+	}
 	if (s->position.moved)
 		reorder(s);
 	else if (s->position.recount)
@@ -433,5 +458,7 @@ void position_pass(struct sched *s)
 		commons_untry(s);
 		add_commons(s);
 	}
+	if (!s->effort.unfinished)
+		commons_fill(s);
 	places_tell(s);
 }

@@ -196,6 +196,7 @@ struct sweep {
 /* A scan for jobs that fill the gaps between reservations; may take several cycles (pass.c). */
 struct fill {
 	bool on;    /* the scan continues, if nothing was freed meanwhile */
+	bool due;   /* something was freed since the last scan (pass_fill_behind) */
 	double key; /* the scan continues with the first job not before this key */
 	uint32_t job;
 	uint32_t head; /* job with the first reservation; JOB_NONE: the scan starts again */
@@ -410,6 +411,10 @@ void cover_choose(struct sched *s, const struct queued *jobs, size_t n, int32_t 
 size_t greedy_choose(const struct queued *jobs, size_t n, int64_t room, uint16_t *ret);
 bool pass_reached(struct sched *s); /* a planned end or start has come without an event so far */
 bool pass_try_now(struct sched *s, uint32_t job, int64_t length);
+bool pass_start(struct sched *s, uint32_t job); /* starts a waiting job if it fits now */
+/* Where every job reserves, starts those behind the reservation depth that fit beside all places.
+ * A scan that ends early is continued by the next call. */
+void pass_fill_behind(struct sched *s);
 /* Finds the earliest place of a job that reserves without a promise. No other job is pushed for
  * it. */
 int64_t pass_earliest(struct sched *s, uint32_t job, int64_t from, int64_t length);
@@ -439,6 +444,8 @@ void closed_moved(struct closed *k, int64_t start); /* to be called after a job 
 
 /* position.c: deadlines by position in the queue */
 void position_pass(struct sched *s);
+/* Returns true if a common job starts only at its own place, not in a gap that others leave. */
+bool position_keeps(const struct sched *s, const struct job *job);
 
 /* due.c: order by due date */
 void due_submit(struct sched *s, struct waiting *w); /* duedate.c */

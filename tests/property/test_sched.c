@@ -467,14 +467,29 @@ static void test_conservative_no_delay(void **state)
 	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("artaras", -1), 250);
 }
 
-/* There are as many reservations as the setting allows, and every job still ends. */
+static bool fits_now(struct drive *d, const struct job *job)
+{
+	struct manner m = {.alloc = ALLOC_BEST};
+	plan_mark mark = plan_begin(d->p);
+	bool fits = plan_insert(d->p, &m, job->id, d->now, d->now + cluster_length(d->c, job));
+
+	plan_rollback(d->p, mark);
+	return fits;
+}
+
+/* There are as many reservations as the setting allows, no other job waits that fits beside them,
+ * and every job still ends. */
 static void reservations_count(struct drive *d)
 {
 	int64_t n = 0;
 
 	for (int i = 0; i < d->t->njobs; i++) {
-		int id = d->id_of[i];
-		n += id >= 0 && job_waits(cluster_job(d->c, (uint32_t)id)) && plan_holds(d->p, (uint32_t)id);
+		const struct job *job = d->id_of[i] >= 0 ? cluster_job(d->c, (uint32_t)d->id_of[i]) : NULL;
+		if (!job || !job_waits(job))
+			continue;
+		n += plan_holds(d->p, job->id);
+		if (job->state == STATE_CANDIDATE && !plan_holds(d->p, job->id) && fits_now(d, job))
+			drive_wrong(d, "job %d waits, and fits beside the reservations", i);
 	}
 	if (n > drive_reserve_depth)
 		drive_wrong(d, "%d jobs have reservations, and %d may", (int)n, (int)drive_reserve_depth);
@@ -492,6 +507,10 @@ static void test_conservative_depth(void **state)
 	for (drive_reserve_depth = 1; drive_reserve_depth < 4; drive_reserve_depth++) {
 		case_check(shallow, WITH_EARLY, case_policy("conservative", -1), 200);
 		case_check(shallow, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 200);
+		case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 100);
+		case_check(shallow, WITH_EARLY, case_policy("artaras", -1), 200);
+		case_check(shallow, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("artaras", -1), 200);
+		case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("artaras", -1), 100);
 	}
 	drive_reserve_depth = 0;
 }
