@@ -8,7 +8,6 @@
 
 #include "base/codec.h"
 #include "base/err.h"
-#include "base/members.h"
 #include "base/strbuf.h"
 #include "server/server.h"
 #include "server/settings/objects.h"
@@ -26,17 +25,6 @@ static void get_site(const struct subject *x, struct value *v)
 	v->number = !x->template.user;
 }
 
-/* Describes it by the comment of its job. */
-static void get_description(const struct subject *x, struct value *v)
-{
-	json_t *job = json_loads(x->template.job, 0, NULL);
-
-	strbuf_puts(&v->scratch, member_text(job, "comment"));
-	v->kind = v->scratch.n ? VALUE_TEXT : VALUE_NULL;
-	v->text = v->scratch.text;
-	json_decref(job);
-}
-
 static void get_job(const struct subject *x, struct value *v)
 {
 	v->kind = VALUE_JSON;
@@ -50,8 +38,8 @@ static const struct field rows[] = {
 	{"user", .is = IS_TEXT, .in = STORED, HAS(user)},
 	{"site", .is = REQUIRED | IS_BOOL, "it is everybody's", .get = get_site, .in = SHOWN | WHOLE},
 	{"by", .is = REQUIRED | IS_TEXT, "who saved it", .in = STORED | ALWAYS | SHOWN | WHOLE, HAS(by)},
-	{"description", .is = REQUIRED | IS_TEXT | IS_NULL, "the job's comment", .get = get_description,
-	 .in = SHOWN | WHOLE},
+	{"description", .is = REQUIRED | IS_TEXT | IS_NULL, "the job's comment", .in = STORED | SHOWN | WHOLE,
+	 HAS(description)},
 	{"job", .is = REQUIRED | IS_OBJECT, "what `POST /v1/jobs` takes", .get = get_job, .in = WHOLE},
 	{"submission", .is = IS_TEXT, .in = STORED | ALWAYS, HAS(job)},
 	{0},
@@ -112,6 +100,7 @@ int template_put(struct server *s, const struct template *given, struct err *err
 		.name = mem_strdup(given->name), .by = mem_strdup(given->by), .job = mem_strdup(given->job)};
 
 	t.user = given->user ? mem_strdup(given->user) : NULL;
+	t.description = given->description ? mem_strdup(given->description) : NULL;
 	if (!template_find(s, t.user, t.name) &&
 	    (s->templates->list.n >= TEMPLATES_OF_ALL || (t.user && count_of(s, t.user) >= TEMPLATES_OF_ONE))) {
 		record_free(rows, &t);

@@ -19,9 +19,10 @@ struct server;
 struct template
 {
 	char *name;
-	char *user; /* whose it is; NULL: the site's */
-	char *by;   /* user who saved it */
-	char *job;  /* the submission, as JSON */
+	char *user;	   /* whose it is; NULL: the site's */
+	char *by;	   /* user who saved it */
+	char *job;	   /* the submission, as JSON */
+	char *description; /* the job's comment; may be NULL */
 };
 
 struct templates {

@@ -28,7 +28,7 @@ static const struct schema record = {
 	       {"time", .is = REQUIRED | IS_INSTANT, HAS(time)},
 	       {"who", .is = REQUIRED | IS_TEXT, "the user who made the change", HAS(who)},
 	       {"kind", .is = REQUIRED | IS_TEXT,
-		"of what was changed: server, queue, node, job, token, or a kind of named object", HAS(kind)},
+		"of what was changed: server, queue, node, job, token, template, or a kind of named object", HAS(kind)},
 	       {"name", .is = REQUIRED | IS_TEXT, "of what was changed", HAS(name)},
 	       {"action", .is = REQUIRED | IS_TEXT,
 		"created, changed, deleted, revoked, removed, or the action on a job", HAS(action)},

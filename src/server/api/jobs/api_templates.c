@@ -10,7 +10,6 @@
 
 #include "base/codec.h"
 #include "base/err.h"
-#include "base/members.h"
 #include "net/http.h"
 #include "server/api/frame/api.h"
 #include "server/api/frame/call.h"
@@ -65,13 +64,10 @@ void api_template(struct server *s, const struct call *c)
 		api_show(s, c->r, &template_whole, t);
 }
 
-/* Checks the right to change templates of the site. Only these are in the audit log. */
-static bool site_may(struct server *s, const struct call *c, const char *done)
+static bool site_may(const struct call *c)
 {
 	if (c->w->role < ROLE_MANAGER)
 		http_error(c->r, CODE_FORBIDDEN, "Templates of the site are for managers to change.");
-	else
-		audit_record(s, c->w, "server", c->name, done, NULL, NULL);
 	return c->w->role >= ROLE_MANAGER;
 }
 
@@ -100,17 +96,21 @@ void api_template_put(struct server *s, const struct call *c)
 		return;
 	}
 	t.job = json_dumps(x.job, JSON_COMPACT);
+	t.description = (char *)json_string_value(json_object_get(x.job, "comment"));
 	t.user = x.site ? NULL : (char *)c->w->user;
 	if (strlen(t.job) > TEMPLATE_MAX)
 		http_error(c->r, CODE_BAD_REQUEST,
 			   "The template has %zu bytes; at most %d are kept. Let its script call another.",
 			   strlen(t.job), TEMPLATE_MAX);
-	else if (x.site && !site_may(s, c, "template saved"))
+	else if (x.site && !site_may(c))
 		;
-	else if (template_put(s, &t, &err) < 0)
+	else if (template_put(s, &t, &err) < 0) {
 		api_refuse(c->r, &err);
-	else
+	} else {
+		if (x.site) /* a user's own are not in the audit log */
+			audit_record(s, c->w, "template", c->name, "changed", NULL, NULL);
 		reply_empty(s, c->r, 201);
+	}
 	free(t.job);
 }
 
@@ -118,8 +118,10 @@ void api_template_delete(struct server *s, const struct call *c)
 {
 	struct template *t = template_named(s, c);
 
-	if (!t || (!t->user && !site_may(s, c, "template deleted")))
+	if (!t || (!t->user && !site_may(c)))
 		return;
+	if (!t->user)
+		audit_record(s, c->w, "template", c->name, "deleted", NULL, NULL);
 	template_drop(s, t);
 	reply_empty(s, c->r, 200);
 }
