@@ -1,9 +1,9 @@
-/* again.tsx - a job as it was submitted, in a form: submits it again, or changes it. Only what differs is sent: the server has the rest as it was. */
+/* again.tsx - a job as it was submitted, or a template, in a form: submits it again, or changes it. Of a job only what differs is sent: the server has the rest as it was. */
 import type { JSX, TargetedEvent } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { change, get, post } from "./api";
 import { Card, jobLink, Problem, short } from "./parts";
-import { Answer, Field, useForecast } from "./submit";
+import { Answer, Field, Templates, useForecast } from "./submit";
 import { EXTRAS } from "./submitmore";
 import { language, t, type Sentence } from "./text";
 
@@ -51,13 +51,21 @@ function label(key: string): string {
   return LABELS[key] ? t(LABELS[key]) : key.replaceAll("_", " ");
 }
 
+const submissionOf = (path: string) => get<Submission>(`${path}/submission`);
+
+/* A template as one would submit it: in one's home, if it has no directory. */
+async function templateJob(path: string): Promise<Submission> {
+  const [kept, me] = await Promise.all([get<{ job: Submission }>(path), get<{ home?: string }>("/v1/whoami")]);
+  return { ...(me.home ? { workdir: me.home } : {}), ...kept.job };
+}
+
 /* A form of all that a job was submitted with; only what differs is in `changes`. */
-function useSubmission(path: string): { old: Submission | null; changes: Submission; field: (key: string, hint?: string, words?: string[]) => JSX.Element; error: Error | null } {
+function useSubmission(path: string, read = submissionOf): { old: Submission | null; changes: Submission; field: (key: string, hint?: string, words?: string[]) => JSX.Element; error: Error | null } {
   const [old, setOld] = useState<Submission | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const [texts, setTexts] = useState<Record<string, string>>({});
   useEffect(() => {
-    get<Submission>(`${path}/submission`).then(setOld, setError);
+    read(path).then(setOld, setError);
   }, [path]);
   const before = (key: string): Value => old?.[key] ?? "";
   const changes: Submission = {};
@@ -92,11 +100,11 @@ function useSubmission(path: string): { old: Submission | null; changes: Submiss
   return { old, changes, field, error };
 }
 
-export function AgainView({ from }: { from: string }): JSX.Element {
+export function AgainView({ from, template, manager }: { from: string; template?: boolean; manager: boolean }): JSX.Element {
   const [busy, setBusy] = useState(false);
   const [failure, setFailure] = useState<Error | null>(null);
-  const path = `/v1/jobs/${encodeURIComponent(from)}`;
-  const { old, changes, field, error: unread } = useSubmission(path);
+  const path = `/v1/${template ? "templates" : "jobs"}/${encodeURIComponent(from)}`;
+  const { old, changes, field, error: unread } = useSubmission(path, template ? templateJob : submissionOf);
   const { forecast, error } = useForecast(old && { ...old, ...changes });
   const keys = old ? [...FIRST.filter((k) => k in old), ...Object.keys(old).filter((k) => !FIRST.includes(k))] : [];
   const submit = async (e: Event) => {
@@ -104,7 +112,7 @@ export function AgainView({ from }: { from: string }): JSX.Element {
     if (busy) return;
     setBusy(true);
     try {
-      const r = await post<{ id: string }>(`${path}/again`, changes);
+      const r = await (template ? post<{ id: string }>("/v1/jobs", { ...old, ...changes }) : post<{ id: string }>(`${path}/again`, changes));
       location.hash = jobLink(short(r.id));
     } catch (x) {
       setFailure(x as Error);
@@ -113,16 +121,17 @@ export function AgainView({ from }: { from: string }): JSX.Element {
   };
   return (
     <main id="content" tabIndex={-1}>
-      <h1>{t("again.title", { job: short(from) })}</h1>
+      <h1>{template ? t("template.title", { name: from }) : t("again.title", { job: short(from) })}</h1>
       <Problem error={failure ?? unread} />
       {old && (
         <form class="submit" onSubmit={(e) => void submit(e)} noValidate>
-          <Card title={t("again.form")}>
+          <Card title={t(template ? "submit.form" : "again.form")}>
             <p class="quiet">{t("again.hint")}</p>
             {keys.map((k) => field(k))}
+            <Templates job={{ ...old, ...changes }} manager={manager} />
             <div class="buttons">
               <button type="submit" class="primary" disabled={busy}>
-                {busy ? t("submit.busy") : t("action.resubmit")}
+                {busy ? t("submit.busy") : t(template ? "submit.button" : "action.resubmit")}
               </button>
             </div>
           </Card>

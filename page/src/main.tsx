@@ -80,9 +80,11 @@ function View({ hash, user }: { hash: string; user: User }): JSX.Element {
   if (view === "kiosk") return <KioskView />;
   if (view === "plan") return <PlanView manager={user.role === "manager"} />;
   if (view === "reserve") return <AdminView role={user.role} section="reservations" marked={{ nodes: name, start: Number(rest[0]), end: Number(rest[1]) }} />;
-  if (view === "try") return <SubmitView first={{ nodes: name, ppn: rest[0], walltime: clock(Number(rest[1])), after: localText(Number(rest[2])) }} />;
+  const manager = user.role === "manager";
+  if (view === "try") return <SubmitView manager={manager} first={{ nodes: name, ppn: rest[0], walltime: clock(Number(rest[1])), after: localText(Number(rest[2])) }} />;
   if (view === "change" && name) return <ChangeView key={name} id={name} />;
-  if (view === "submit") return name ? <AgainView key={name} from={name} /> : <SubmitView />;
+  if (view === "template" && name) return <AgainView key={`template ${name}`} from={name} template manager={manager} />;
+  if (view === "submit") return name ? <AgainView key={name} from={name} manager={manager} /> : <SubmitView manager={manager} />;
   return <OverviewView />;
 }
 

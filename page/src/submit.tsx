@@ -1,7 +1,7 @@
 /* submit.tsx - a form that writes the script, shows it, and says what would become of the job before it is submitted. */
 import type { ComponentChildren, InputHTMLAttributes, JSX, TargetedEvent } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { get, post, Refused, type Forecast } from "./api";
+import { change, get, post, Refused, type Forecast } from "./api";
 import { decimal, duration, durationParse, instant, memory, memoryParse, relative, serverNow } from "./format";
 import { Card, jobLink, Problem, short } from "./parts";
 import { extraLines, extraMembers, extraNode, extraResources, GROUPS, type Extra, type Extras } from "./submitmore";
@@ -206,42 +206,51 @@ function ExtraField({ x, value, onValue }: { x: Extra; value: string; onValue: (
   );
 }
 
-/* Forms that were kept under a name, by this browser. */
-const TEMPLATES = "shunt-templates";
-
-function templatesRead(): Record<string, Form> {
-  try {
-    return JSON.parse(localStorage.getItem(TEMPLATES) ?? "{}") as Record<string, Form>;
-  } catch {
-    return {};
-  }
+interface Template {
+  name: string;
+  site: boolean;
+  description: string | null;
 }
 
-function Templates({ form, onForm }: { form: Form; onForm: (f: Form) => void }): JSX.Element {
-  const [all, setAll] = useState(templatesRead);
-  const keep = (next: Record<string, Form>) => (localStorage.setItem(TEMPLATES, JSON.stringify(next)), setAll(next));
-  const names = Object.keys(all);
+/* Jobs that the server keeps under names. One that is chosen opens in a form of its own; `job` is what would be kept. */
+export function Templates({ job, manager }: { job: Record<string, unknown>; manager: boolean }): JSX.Element {
+  const [all, setAll] = useState<Template[]>([]);
+  const [site, setSite] = useState(false);
+  const [failure, setFailure] = useState<Error | null>(null);
+  const name = String(job.name ?? "");
+  const path = `/v1/templates/${encodeURIComponent(name)}`;
+  const read = () => void get<{ templates: Template[] }>("/v1/templates").then((r) => (setAll(r.templates), setFailure(null)), setFailure);
+  useEffect(read, []);
+  const known = all.find((x) => x.name === name && x.site === site);
   return (
     <div class="actions">
-      {names.length > 0 && (
+      {all.length > 0 && (
         <label>
           {t("submit.template")}{" "}
-          <select value="" onChange={(e) => all[e.currentTarget.value] && onForm({ ...EMPTY, ...all[e.currentTarget.value] })}>
+          <select value="" onChange={(e) => (location.hash = `#/template/${encodeURIComponent(e.currentTarget.value)}`)}>
             <option value="">{t("submit.template.choose")}</option>
-            {names.map((n) => (
-              <option key={n}>{n}</option>
+            {all.map((x) => (
+              <option key={`${x.name} ${x.site}`} value={x.name}>
+                {x.name + (x.site ? ` (${t("submit.template.site")})` : "") + (x.description ? `: ${x.description}` : "")}
+              </option>
             ))}
           </select>
         </label>
       )}
-      <button type="button" onClick={() => keep({ ...all, [form.name]: form })}>
-        {t("submit.template.keep", { name: form.name })}
+      <button type="button" onClick={() => void change("PUT", path, { site, job }).then(read, setFailure)}>
+        {t("submit.template.keep", { name })}
       </button>
-      {all[form.name] && (
-        <button type="button" class="plain" onClick={() => keep(Object.fromEntries(Object.entries(all).filter(([n]) => n !== form.name)))}>
-          {t("submit.template.drop", { name: form.name })}
+      {manager && (
+        <label class="check">
+          <input type="checkbox" checked={site} onChange={(e) => setSite(e.currentTarget.checked)} /> {t("submit.template.everybody")}
+        </label>
+      )}
+      {known && (
+        <button type="button" class="plain" onClick={() => void change("DELETE", path).then(read, setFailure)}>
+          {t("submit.template.drop", { name })}
         </button>
       )}
+      <Problem error={failure} />
     </div>
   );
 }
@@ -259,7 +268,7 @@ function Left({ form }: { form: Form }): JSX.Element | null {
 }
 
 /* `first`: what the form begins with. */
-export function SubmitView({ first = {} }: { first?: Partial<Form> }): JSX.Element {
+export function SubmitView({ first = {}, manager }: { first?: Partial<Form>; manager: boolean }): JSX.Element {
   const [form, setForm] = useState<Form>({ ...EMPTY, ...first });
   const [touched, setTouched] = useState<ReadonlySet<string>>(new Set());
   const [queues, setQueues] = useState<string[]>([]);
@@ -401,7 +410,7 @@ export function SubmitView({ first = {} }: { first?: Partial<Form> }): JSX.Eleme
               </fieldset>
             ))}
           </details>
-          <Templates form={form} onForm={setForm} />
+          <Templates job={bodyOf(form, "")} manager={manager} />
           <div class="buttons">
             <button type="submit" class="primary" disabled={busy}>
               {busy ? t("submit.busy") : t("submit.button")}

@@ -108,7 +108,7 @@ async function firstJob() {
   await page.getByLabel("Directory", { exact: true }).fill(process.env.WORK); // not the home, which other runs share
   await page.getByLabel("Comment").fill("by the form");
   await page.getByRole("button", { name: /^Keep as template/ }).click();
-  await page.getByRole("button", { name: "Remove that template" }).waitFor();
+  await page.getByRole("button", { name: 'Remove template "first"' }).waitFor();
   const written = await page.getByLabel("The script").last().textContent();
   ok("rarer options are in the script, and the form is kept as a template", /#PBS -j oe\n#PBS --comment "by the form"\n/.test(written), written);
   await page.getByLabel("Nodes", { exact: true }).fill("99");
@@ -132,6 +132,25 @@ async function firstJob() {
   const shifts = await page.evaluate(() => window.shifts);
   ok("little has moved by itself from the link to the end of the first job", shifts.reduce((sum, s) => sum + s.value, 0) < 0.1, JSON.stringify(shifts));
   ok("the timeline", (await page.locator(".timeline").textContent()).includes("submitted"));
+}
+
+/* What the form has kept, submitted under another name. */
+async function templates() {
+  await go("#/submit", "Submit a job");
+  await page.getByLabel("Template").selectOption("first: by the form");
+  await page.getByRole("heading", { level: 1, name: "Submit template first" }).waitFor();
+  ok("a template opens with what was kept", (await page.getByLabel("Script").inputValue()).includes("the end") && (await page.getByLabel("Comment").inputValue()) === "by the form");
+  await accessible("a template");
+  await page.getByLabel("Name", { exact: true }).fill("kept");
+  await page.getByLabel("for everybody").check();
+  await page.getByRole("button", { name: 'Keep as template "kept"' }).click();
+  await page.getByRole("button", { name: 'Remove template "kept"' }).waitFor();
+  const all = await page.getByLabel("Template").locator("option").allTextContents();
+  ok("it is kept under another name, for everybody", all.includes("kept (of the site): by the form") && all.includes("first: by the form"), all.join());
+  await page.getByRole("button", { name: "Submit", exact: true }).click();
+  await page.getByRole("heading", { level: 1, name: /^kept/ }).waitFor();
+  await page.locator(".now .state-ok").waitFor();
+  ok("and submitted", true);
 }
 
 /* How jobs ended, in the same words at the top of their view and in lists. */
@@ -271,7 +290,7 @@ async function past() {
   await go("#/usage", "Usage");
   await page.getByText(/CPU hours allocated/).waitFor();
   await page.locator(".chart canvas").nth(2).waitFor();
-  ok("the cluster over time: CPUs in use, waiting jobs, and the wait in each queue", (await page.getByRole("row", { name: /^batch 2 / }).count()) === 1);
+  ok("the cluster over time: CPUs in use, waiting jobs, and the wait in each queue", (await page.getByRole("row", { name: /^batch 3 / }).count()) === 1);
   await page.getByText("You have no quota").waitFor();
   await accessible("usage");
 }
@@ -639,6 +658,7 @@ async function site() {
 try {
   await signIn();
   await firstJob();
+  await templates();
   await past();
   await ended();
   await array();
