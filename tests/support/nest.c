@@ -452,6 +452,19 @@ void nest_await_dead(pid_t pid)
 	assert_false(nest_alive(pid));
 }
 
+void nest_ends(struct result r, enum result_how how, int status, enum result_cause cause, int line)
+{
+	if (r.how != how || r.status != status || r.cause != cause)
+		fail_msg("line %d: how %d, status %d, cause %d: %s", line, r.how, r.status, r.cause,
+			 r.reason ? r.reason : "");
+}
+
+void contains(const char *text, const char *part)
+{
+	if (!text || !strstr(text, part))
+		fail_msg("'%s' does not contain '%s'", text ? text : "(nothing)", part);
+}
+
 int nest_main(int argc, char **argv, int (*tests)(void))
 {
 	struct passwd *nobody = getpwnam("nobody");

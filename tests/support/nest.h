@@ -54,6 +54,12 @@ struct saves nest_saved(struct nest *n, const char *tag, enum save_state state);
 struct result nest_run(struct nest *n, const struct order *o);
 struct result nest_script(struct nest *n, const char *tag, const char *script);
 
+/* Fails if the job ended in another way. */
+#define ends(r, how, status, cause) nest_ends(r, how, status, cause, __LINE__)
+void nest_ends(struct result r, enum result_how how, int status, enum result_cause cause, int line);
+/* Fails unless `part` is in `text`. */
+void contains(const char *text, const char *part);
+
 /* Paths and files, allocated in the arena. */
 char *nest_path(struct nest *n, const char *name); /* path below work */
 char *nest_read(struct nest *n, const char *path); /* NULL: missing */

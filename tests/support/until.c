@@ -2,18 +2,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 #include "base/arena.h"
 #include "support/until.h"
-
-void contains(const char *text, const char *part)
-{
-	if (!text || !strstr(text, part))
-		fail_msg("'%s' does not hold '%s'", text ? text : "(nothing)", part);
-}
 
 bool nobody_knows(void *context, const char *tag)
 {

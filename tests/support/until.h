@@ -19,7 +19,4 @@ void ended_well(struct hosts *w, const char *tag);
 /* For engine_sweep: no attempt is known. */
 bool nobody_knows(void *context, const char *tag);
 
-/* Fails unless `part` is in `text`. */
-void contains(const char *text, const char *part);
-
 #endif

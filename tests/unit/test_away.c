@@ -171,19 +171,26 @@ static void way_there_changes(void **state)
 	says(f, "/v1/jobs/1", "\"blocks\":\"user,queue,misfit\"");
 }
 
-/* A job that ended at another site has ended here in the same way. */
-static void ended_there(void **state)
+/* Lets a job run at another site, which reports this of its end. */
+static void end_there(struct site *f, const char *job)
 {
-	struct site *f = *state;
+	char body[1000];
 
 	submit(f, "long@east", "ncpus=1");
 	offered_once(f, 1);
 	assert_int_equal(ask(f, "POST", "/v1/courier/1", "{\"try\":1,\"result\":\"accepted\",\"there\":\"7.east\"}"),
 			 200);
-	assert_int_equal(ask(f, "POST", "/v1/courier/1",
-			     "{\"try\":1,\"result\":\"ended\",\"job\":{\"exit_status\":271,\"cause\":\"walltime\","
-			     "\"used\":{\"cput\":5,\"memory\":6,\"walltime\":7}}}"),
-			 200);
+	snprintf(body, sizeof body, "{\"try\":1,\"result\":\"ended\",\"job\":%s}", job);
+	assert_int_equal(ask(f, "POST", "/v1/courier/1", body), 200);
+}
+
+/* A job that ended at another site has ended here in the same way. */
+static void ended_there(void **state)
+{
+	struct site *f = *state;
+
+	end_there(f, "{\"exit_status\":271,\"cause\":\"walltime\","
+		     "\"used\":{\"cput\":5,\"memory\":6,\"walltime\":7}}");
 	says(f, "/v1/jobs/1", "\"exit_status\":271,\"cause\":\"walltime\"");
 	says(f, "/v1/jobs/1", "\"used_walltime\":7,\"used_cput\":5");
 }
@@ -193,15 +200,9 @@ static void ended_absurdly(void **state)
 {
 	struct site *f = *state;
 
-	submit(f, "long@east", "ncpus=1");
-	offered_once(f, 1);
-	assert_int_equal(ask(f, "POST", "/v1/courier/1", "{\"try\":1,\"result\":\"accepted\",\"there\":\"7.east\"}"),
-			 200);
-	assert_int_equal(ask(f, "POST", "/v1/courier/1",
-			     "{\"try\":1,\"result\":\"ended\",\"job\":{\"exit_status\":9223372036854775807,"
-			     "\"started\":-9223372036854775808,\"ended\":9223372036854775807,\"used\":{"
-			     "\"cput\":9223372036854775807,\"memory\":-1,\"walltime\":9223372036854775807}}}"),
-			 200);
+	end_there(f, "{\"exit_status\":9223372036854775807,"
+		     "\"started\":-9223372036854775808,\"ended\":9223372036854775807,\"used\":{"
+		     "\"cput\":9223372036854775807,\"memory\":-1,\"walltime\":9223372036854775807}}");
 	says(f, "/v1/jobs/1", "ran at site east as job 7.east");
 }
 

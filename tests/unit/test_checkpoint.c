@@ -51,12 +51,6 @@ static struct order saving_order(struct nest *n, const char *tag, const char *sc
 	return o;
 }
 
-static void contains(const char *text, const char *part)
-{
-	if (!text || !strstr(text, part))
-		fail_msg("'%s' does not contain '%s'", text ? text : "(none)", part);
-}
-
 /* "1\n2\n..." up to `most`, each once. */
 static void steps_check(struct nest *n, int most)
 {

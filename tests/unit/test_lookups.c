@@ -21,12 +21,6 @@
 #include "run/identity.h"
 #include "support/nest.h"
 
-static void contains(const char *text, const char *part)
-{
-	if (!text || !strstr(text, part))
-		fail_msg("'%s' does not hold '%s'", text ? text : "(nothing)", part);
-}
-
 static bool users_are(const char *name, const char *what)
 {
 	const char *dir = getenv("SHUNT_TEST_USERS");

@@ -24,12 +24,6 @@
 #include "support/nest.h"
 #include "support/skip.h"
 
-static void contains(const char *text, const char *part)
-{
-	if (!text || !strstr(text, part))
-		fail_msg("'%s' does not hold '%s'", text ? text : "(nothing)", part);
-}
-
 static struct result await_ended(struct nest *n, const char *tag)
 {
 	struct result r;

@@ -30,12 +30,6 @@
 
 static struct order_host hosts[] = {{"n1", "10.0.0.1:7723", 0, 7}, {"n2", "", 1, UINT64_MAX}};
 
-static void contains(const char *text, const char *part)
-{
-	if (!text || !strstr(text, part))
-		fail_msg("'%s' does not hold '%s'", text ? text : "(nothing)", part);
-}
-
 /* ---- parts ---- */
 
 static struct order room_order(struct nest *n, const char *tag)
