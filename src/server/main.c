@@ -328,7 +328,7 @@ static int prepare(struct server *s, struct err *err)
 	s->post->show_life = stream_life;
 	s->post->show_move = journal_move;
 	s->post->heard = journal_heard;
-	s->post->grow = job_grow;
+	s->world->grow = job_grow;
 	clock_read(s);
 	/* the range of JSON integers */
 	s->instance->boot = hash_bytes(live_boot(), strlen(live_boot())) & INT64_MAX;

@@ -8,7 +8,6 @@
 #include "base/strbuf.h"
 #include "base/vec.h"
 
-struct err;
 struct http_request;
 struct server;
 struct store_event;
@@ -63,9 +62,6 @@ struct post {
 	void (*show_move)(struct server *s, const struct store_move *m);
 	/* log lines; may be NULL */
 	void (*heard)(struct server *s, enum severity severity, const char *text);
-	/* Multiplies the memory that a waiting job requests, within the limits of its queue; NULL:
-	 * requests stay as they are. */
-	int (*grow)(struct server *s, uint32_t id, double factor, struct err *err);
 	VEC(char *) told; /* tags of the results stored in this turn: forgotten after the commit */
 	VEC(struct erase_later) erases;
 	int erasing; /* number sent and not yet answered */

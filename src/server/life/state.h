@@ -10,7 +10,9 @@
 #include "server/life/run/migrate.h"
 #include "server/life/world/outage.h"
 
+struct err;
 struct hookrank;
+struct server;
 
 struct world {
 	struct policy policy; /* policy in force */
@@ -25,6 +27,9 @@ struct world {
 	struct outage outage;
 	struct outage announced;   /* outage announced for after the one that has begun */
 	int64_t reservations_next; /* time of the next layout */
+	/* job_grow() of enter/, which is above the folder that calls it; NULL: requests stay as they
+	 * are */
+	int (*grow)(struct server *s, uint32_t id, double factor, struct err *err);
 };
 
 #endif

@@ -48,10 +48,10 @@ struct asker owner_of(const struct server *s, const struct spec *p);
 int move_check(struct server *s, const struct asker *owner, struct submission *x, const char *queue, enum mover by,
 	       struct arena *a, struct err *err);
 /* Checks that a waiting job may change to x->spec in its present queue. */
-/* Multiplies the memory that a job requests; see post.h (alter.c). */
-int job_grow(struct server *s, uint32_t id, double factor, struct err *err);
 int alter_check(struct server *s, const struct asker *owner, uint32_t id, const struct submission *x, bool exempt,
 		struct arena *a, struct err *err);
+/* Multiplies the memory that a waiting job requests, within the limits of its queue (alter.c). */
+int job_grow(struct server *s, uint32_t id, double factor, struct err *err);
 /* Chooses a job's account and QoS: those its spec names if the owner may use them, else the
  * defaults. Sets them in the spec. */
 int job_access(struct server *s, const struct asker *owner, struct spec *p, struct arena *a, struct err *err);

@@ -56,6 +56,7 @@
 #include "server/life/run/migrate.h"
 #include "server/life/run/prepare.h"
 #include "server/life/run/save.h"
+#include "server/life/state.h"
 #include "server/life/wait/foresee.h"
 #include "server/life/world/block.h"
 #include "server/life/world/dispatch.h"
@@ -756,7 +757,7 @@ static bool retry(struct server *s, uint32_t id, const struct result *r)
 				 e->retried + 1, (long long)retries.n);
 		requeue_as(s, id, r, true, text);
 	}
-	if (due && memory && retries.memory > 0 && s->post->grow && s->post->grow(s, id, retries.memory, &err) < 0) {
+	if (due && memory && retries.memory > 0 && s->world->grow && s->world->grow(s, id, retries.memory, &err) < 0) {
 		snprintf(text, sizeof text, "not run again with more memory: %.160s", err.text);
 		waiting_finish(s, id, r, text);
 	}
