@@ -120,7 +120,9 @@ static int field_check(const struct field *f, const json_t *v, struct err *err)
 {
 	int rc;
 
-	if (!v || (json_is_null(v) && f->is & (REQUIRED | IS_NULL)))
+	if (v && json_is_null(v) && f->is & IS_NULL)
+		return 0;
+	if (!v || (json_is_null(v) && f->is & REQUIRED))
 		return f->is & REQUIRED ? err_set(err, -EINVAL, "%s is missing", f->name) : 0;
 	if (f->is != IS_ANY && !is_kind(f->is, v))
 		return kind_refuse(f->name, f->is, err);

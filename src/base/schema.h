@@ -3,7 +3,7 @@
  * against them, and the API's description is generated from them (api/openapi.c).
  *
  * Members that are not in the table are ignored, so that newer clients can talk to older servers.
- * Where null is allowed, it means the same as a missing member.
+ * Where null is allowed, it means the same as a missing member, and counts as one that is given.
  */
 #ifndef BASE_SCHEMA_H
 #define BASE_SCHEMA_H

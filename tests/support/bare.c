@@ -4,7 +4,7 @@
 #include "support/bare.h"
 
 #include <assert.h>
-#include <stdarg.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -34,6 +34,7 @@
 #include "rules/attr.h"
 #include "server/api/frame/api.h"
 #include "server/api/frame/audience.h"
+#include "server/api/frame/route.h"
 #include "server/api/stream/events.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -148,6 +149,35 @@ void *request_attached(const struct http_request *r)
 {
 	return r->attached;
 }
+/* Returns the route that described the request; NULL: none. */
+static const struct route *route_of(const struct http_request *r)
+{
+	for (size_t i = 0; i < nroutes; i++)
+		if (strcmp(routes[i].method, r->method) == 0 && fnmatch(routes[i].path, r->path, FNM_PATHNAME) == 0)
+			return &routes[i];
+	return NULL;
+}
+
+/* Checks that the API's description has this answer or this error. */
+static void answer_check(const struct http_request *r, int status, const json_t *body)
+{
+	const struct route *route = route_of(r);
+	const char *word = json_string_value(json_object_get(json_object_get(body, "error"), "code"));
+	struct err err = {.text = ""};
+
+	if (!route || !route->id || r->inner || r->path[strlen(r->path) - 1] == '/')
+		return;
+	bool again = status == 200 && route->keyed; /* what the first request with the key made */
+	if (word ? route_codes(route) & UINT32_C(1) << code_find(word)
+		 : (again || status == (route->status ? route->status : 200)) &&
+			    (!route->answer || schema_check(route->answer, body, &err) == 0))
+		return;
+	fprintf(stderr, "%s %s %s: %d %s is not described (%s)\n", r->method, r->path, r->body, status,
+		word ? word : "", err.text);
+	json_dumpf(body, stderr, JSON_INDENT(1));
+	assert(false);
+}
+
 static void answer(struct http_request *r, int status, const char *text, size_t n)
 {
 	r->answers++;
@@ -167,20 +197,11 @@ void http_reply_strbuf(struct http_request *r, int status, const char *type, str
 	json_t *json = strcmp(type, "application/json") == 0 ? json_loadb(strbuf_text(body), body->n, 0, NULL) : NULL;
 
 	assert(strcmp(type, "application/json") != 0 || json);
+	if (json)
+		answer_check(r, status, json);
 	json_decref(json);
 	answer(r, status, strbuf_text(body), body->n);
 	strbuf_fini(body);
-}
-void http_error(struct http_request *r, enum code code, const char *fmt, ...)
-{
-	char text[65536];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof text, fmt, ap);
-	va_end(ap);
-	assert(code < CODES && *text);
-	answer(r, code_row(code)->status, text, strlen(text));
 }
 void request_again(struct http_request *r)
 {

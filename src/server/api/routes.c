@@ -103,7 +103,7 @@ const struct route routes[] = {
 		  "With an `Idempotency-Key` the request can be repeated safely until an answer other than 503 or "
 		  "504 comes.",
 	 .status = 201, .answer = &submitted_answer, .answered = "Accepted, and on disk.",
-	 .codes = CODE(FORBIDDEN) | CODE(UNKNOWN_QUEUE) | CODE(REFUSED) | CODE(WOULD_DISPLACE) | CODE(KEY_REUSED),
+	 .codes = CODE(UNKNOWN_QUEUE) | CODE(REFUSED) | CODE(WOULD_DISPLACE) | CODE(KEY_REUSED),
 	 .example = "{\"script\": \"#!/bin/sh\\necho hello\\n\", \"name\": \"hello\", \"resources\": "
 		    "[\"nodes=1:ppn=2,walltime=10:00\"], \"workdir\": \"/home/ann\"}",
 	 .result = "{\"id\": \"12.host\", \"number\": 12, \"guaranteed\": null, \"planned_start\": null, "
@@ -136,7 +136,7 @@ const struct route routes[] = {
 	 .handle = api_withdraw, .tag = "jobs",
 	 .summary = "For other sites: a submission with this key is not to be accepted any more",
 	 .about = "With a site's token only (docs/sites.md); also if the user of `Shunt-User` is not known here.",
-	 .answer = &withdrawn_answer, .answered = "Whether one was accepted before.", .codes = CODE(FORBIDDEN)},
+	 .answer = &withdrawn_answer, .answered = "Whether one was accepted before."},
 	ACTION("delete", "deleteJobs", MAY_OWNER, "End jobs, or take them out of the queue", .body = &delete_body,
 	       .example = "{\"ids\": [\"12\", \"13[4]\"], \"delay\": 10}"),
 	ACTION("alter", "alterJobs", MAY_OWNER, "Change jobs", .body = &alter_body,
@@ -190,15 +190,14 @@ const struct route routes[] = {
 	 .summary = "The job as it was submitted, with its script",
 	 .about = "For the job's owner and managers. `POST /v1/jobs` of it submits the same job again.",
 	 .answer = &whatif_body, .answered = "The submission.",
-	 .codes = CODE(BAD_REQUEST) | CODE(FORBIDDEN) | CODE(UNKNOWN_JOB) | CODE(NOT_FOUND)},
+	 .codes = CODE(BAD_REQUEST) | CODE(UNKNOWN_JOB) | CODE(NOT_FOUND)},
 	{"POST", "/v1/jobs/*/again", "submitAgain", MAY_OWNER, .changes = true, .keyed = true, .bodiless = true,
 	 .body = &again_body, .handle = api_again, .tag = "jobs", .summary = "Submit the job again",
 	 .about = "A new job that is submitted as this one was, by the same user; what the body has replaces the old "
 		  "values, and its `resources` those of the same name. The server knows how a job was submitted until "
 		  "it forgets the job (`keep_completed`).",
 	 .status = 201, .answer = &submitted_answer, .answered = "Accepted, and on disk.",
-	 .codes = CODE(FORBIDDEN) | CODE(UNKNOWN_JOB) | CODE(UNKNOWN_QUEUE) | CODE(REFUSED) | CODE(WOULD_DISPLACE) |
-		  CODE(KEY_REUSED),
+	 .codes = CODE(UNKNOWN_JOB) | CODE(UNKNOWN_QUEUE) | CODE(REFUSED) | CODE(WOULD_DISPLACE) | CODE(KEY_REUSED),
 	 .example = "{\"only\": \"failed\", \"resources\": [\"walltime=8:00:00\"]}",
 	 .result = "{\"id\": \"13.host\", \"number\": 13, \"guaranteed\": null, \"planned_start\": null, "
 		   "\"warnings\": []}"},
@@ -244,8 +243,7 @@ const struct route routes[] = {
 	 .codes = CODE(UNKNOWN_JOB) | CODE(BAD_STATE) | CODE(FINISHED) | CODE(OUTCOME_UNKNOWN)},
 	{"POST", "/v1/whatif", "whatIf", .large = true, .body = &whatif_body, .handle = api_whatif, .tag = "jobs",
 	 .summary = "When such a job would start and end if it were submitted now; nothing is kept",
-	 .answer = &whatif_answer, .answered = "The forecast.",
-	 .codes = CODE(FORBIDDEN) | CODE(UNKNOWN_QUEUE) | CODE(REFUSED),
+	 .answer = &whatif_answer, .answered = "The forecast.", .codes = CODE(UNKNOWN_QUEUE) | CODE(REFUSED),
 	 .example = "{\"resources\": [\"nodes=2:ppn=4,walltime=1:00:00\"]}",
 	 .result = "{\"possible\": true, \"start\": 1767225600, \"end\": 1767229200, \"nodes\": [\"n1\", \"n2\"], "
 		   "\"guaranteed\": null, \"reason\": null}"},
@@ -410,7 +408,8 @@ const struct route routes[] = {
 	{"PATCH", "/v1/nodes/*", "changeNode", MAY_OPERATOR, .changes = true, .body = &node_body,
 	 .handle = api_node_change, .tag = "nodes",
 	 .summary = "Take a node out of service, or back; set its note, class, features and sizes",
-	 .codes = CODE(UNKNOWN_NODE), .example = "{\"offline\": true, \"note\": \"new memory on Friday\"}"},
+	 .codes = CODE(UNKNOWN_NODE) | CODE(BAD_STATE),
+	 .example = "{\"offline\": true, \"note\": \"new memory on Friday\"}"},
 	{"DELETE", "/v1/nodes/*", "removeNode", MAY_MANAGER, .changes = true,
 	 QUERY({"force", .is = IS_INT, "1: also if jobs run there, or if that breaks guaranteed deadlines", .most = 1,
 		.otherwise = "0"}),
@@ -426,23 +425,21 @@ const struct route routes[] = {
 
 	{"GET", "/v1/tokens", "listTokens", .handle = api_tokens, .tag = "tokens",
 	 .summary = "One's own tokens; for managers all. Never their secrets", .answer = &tokens_answer,
-	 .answered = "The tokens that have not expired.", .codes = CODE(FORBIDDEN)},
+	 .answered = "The tokens that have not expired."},
 	{"POST", "/v1/tokens", "createToken", .changes = true, .body = &token_body, .handle = api_token_create,
 	 .tag = "tokens", .summary = "Make a token for a machine that joins, or for a user of another machine",
 	 .about = "Tokens by which machines join are for managers to make, and logins by the local socket.",
 	 .status = 201, .answer = &new_token_answer, .answered = "Made, and on disk. The secret is shown this once.",
-	 .codes = CODE(FORBIDDEN) | CODE(BAD_STATE),
-	 .example = "{\"kind\": \"login\", \"expires\": 604800, \"label\": \"my laptop\"}"},
+	 .codes = CODE(BAD_STATE), .example = "{\"kind\": \"login\", \"expires\": 604800, \"label\": \"my laptop\"}"},
 	{"DELETE", "/v1/tokens/*", "revokeToken", MAY_OWNER, .changes = true, .handle = api_token_revoke,
 	 .tag = "tokens", .summary = "End a token at once", .codes = CODE(NOT_FOUND)},
 	{"POST", "/v1/join", "join", MAY_ANYONE, .changes = true, .body = &join_body, .handle = api_join,
 	 .tag = "tokens", .summary = "Become a node, with a join token", .answer = &joined_answer,
-	 .answered = "The machine is a node, and its use of the token is on disk.",
-	 .codes = CODE(FORBIDDEN) | CODE(BAD_STATE)},
+	 .answered = "The machine is a node, and its use of the token is on disk.", .codes = CODE(BAD_STATE)},
 	{"POST", "/v1/login", "login", MAY_ANYONE, .changes = true, .body = &login_body, .handle = api_login,
 	 .tag = "tokens", .summary = "A login token for a user whom munge confirms, where it is on", .status = 201,
 	 .answer = &new_token_answer, .answered = "Made, and on disk. The secret is shown this once.",
-	 .codes = CODE(FORBIDDEN) | CODE(BAD_STATE)},
+	 .codes = CODE(BAD_STATE)},
 	{"GET", "/v1/whoami", "whoAmI", .handle = api_whoami, .tag = "tokens",
 	 .summary = "Whom the server takes one for", .answer = &whoami_answer, .answered = "The user.",
 	 .result =
@@ -452,8 +449,7 @@ const struct route routes[] = {
 	 .summary = "A link that signs its caller in to the page, once",
 	 .about = "By the local socket, or with a login token where the page is served over TLS: the session then ends "
 		  "with the token.",
-	 .status = 201, .answer = &page_link_answer, .answered = "The link.",
-	 .codes = CODE(FORBIDDEN) | CODE(BAD_STATE)},
+	 .status = 201, .answer = &page_link_answer, .answered = "The link.", .codes = CODE(BAD_STATE)},
 	{"GET", "/v1/clusters", "listClusters", .handle = api_clusters, .tag = "page",
 	 .summary = "Other clusters that the user is logged in to",
 	 .about = "Of a personal instance: the logins of 'shunt login'. A server of many users lists none.",
@@ -476,10 +472,10 @@ const struct route routes[] = {
 
 	{"GET", "/v1/files", "listFiles", .query = files_query, .handle = api_files_list, .tag = "files",
 	 .summary = "What is in a directory of the server's machine, as the caller sees it", .answer = &files_answer,
-	 .answered = "The directory.", .codes = CODE(FORBIDDEN) | CODE(NOT_FOUND)},
+	 .answered = "The directory.", .codes = CODE(NOT_FOUND)},
 	{"GET", "/v1/files/content", "readFile", .query = files_query, .handle = api_files_read, .tag = "files",
 	 .summary = "A file of the server's machine, read as the caller", .type = "application/octet-stream",
-	 .answered = "Its bytes.", .codes = CODE(FORBIDDEN) | CODE(NOT_FOUND)},
+	 .answered = "Its bytes.", .codes = CODE(NOT_FOUND)},
 	{"PUT", "/v1/files/content", "writeFile",
 	 QUERY({"path", .is = REQUIRED | IS_TEXT, "below the caller's home if it does not begin with /", .most = 4095,
 		.example = "results/run1"},
@@ -488,7 +484,7 @@ const struct route routes[] = {
 	 .large = true, .handle = api_files_write, .tag = "files",
 	 .summary = "Write a file of the server's machine as the caller",
 	 .about = "The body has its bytes, at most 64 MiB.", .answer = &written_answer, .answered = "It is written.",
-	 .codes = CODE(FORBIDDEN) | CODE(BAD_STATE)},
+	 .codes = CODE(BAD_STATE)},
 	{"POST", "/v1/uploads", "upload",
 	 QUERY({"name", .is = REQUIRED | IS_TEXT, "of the directory in the caller's home that the archive is meant for",
 		.most = 64}),
@@ -496,8 +492,7 @@ const struct route routes[] = {
 	 .about =
 		 "The body is the archive, plain or compressed by gzip, of at most 64 MiB that unpack to at most 1 GiB. It is refused if something in it would "
 		 "not stay in its directory. A job unpacks it.",
-	 .status = 201, .answer = &upload_answer, .answered = "It is there.",
-	 .codes = CODE(FORBIDDEN) | CODE(BAD_STATE)},
+	 .status = 201, .answer = &upload_answer, .answered = "It is there.", .codes = CODE(BAD_STATE)},
 
 	{"GET", "/v1/overlays", "listOverlays", .handle = api_overlays, .tag = "overlays",
 	 .summary = "Clusters that nodes come from while jobs wait", .answer = &overlays_answer,
@@ -556,7 +551,7 @@ const struct route routes[] = {
 	       {"all", .is = IS_INT, "1: those of all users, for operators", .most = 1, .otherwise = "0"}),
 	 .handle = api_quota, .tag = "quota",
 	 .summary = "Computation time that users may use in a month, and what is left", .answer = &quota_answer,
-	 .answered = "One's own; or another's, or all users'.", .codes = CODE(FORBIDDEN)},
+	 .answered = "One's own; or another's, or all users'."},
 	{"POST", "/v1/quota", "setQuota", MAY_MANAGER, .changes = true, .body = &quota_body, .handle = api_quota_set,
 	 .tag = "quota", .summary = "Set the quota of users",
 	 .about =
@@ -572,7 +567,7 @@ const struct route routes[] = {
 	       {"month", .is = IS_INT, "as 202704; if not given, this one", .least = 197001, .most = 999912}),
 	 .handle = api_quota_moves, .tag = "quota",
 	 .summary = "Everything that changed a user's quota in a month, in order", .answer = &moves_answer,
-	 .answered = "The book. Its lines add up to what is left.", .codes = CODE(FORBIDDEN)},
+	 .answered = "The book. Its lines add up to what is left."},
 
 	{"GET", "/v1/credits", "getCredits", QUERY({"account", .is = IS_TEXT, "only this account"}),
 	 .handle = api_credits, .tag = "credits", .summary = "Credits of accounts", .answer = &credits_answer,
@@ -621,7 +616,7 @@ const struct route routes[] = {
 	 .handle = api_history, .tag = "history", .summary = "Jobs that have ended, newest first",
 	 .about = "They are kept long after the queue has forgotten them. Users who may not see other users' jobs "
 		  "see their own.",
-	 .answer = &past_answer, .answered = "The jobs.", .codes = CODE(FORBIDDEN)},
+	 .answer = &past_answer, .answered = "The jobs."},
 	{"POST", "/v1/history", "importHistory", MAY_MANAGER, .changes = true, .body = &import_body,
 	 .handle = api_import, .tag = "history", .summary = "Add jobs that another system ran",
 	 .about = "What they used is added to the ledger. A job is known by its id and the instant of its end: one "
@@ -637,26 +632,24 @@ const struct route routes[] = {
 	       PAST_QUERY),
 	 .handle = api_history_sums, .tag = "history",
 	 .summary = "What jobs that have ended had and used, summed up by a column", .answer = &sums_answer,
-	 .answered = "The sums.", .codes = CODE(FORBIDDEN)},
+	 .answered = "The sums."},
 	{"GET", "/v1/usage", "getUsage",
 	 QUERY({"first", .is = IS_INT, "a day, as 20261101", .least = 19700101, .most = 99991231},
 	       {"last", .is = IS_INT, "a day", .least = 19700101, .most = 99991231}, {"user", .is = IS_TEXT}),
 	 .handle = api_usage, .tag = "history", .summary = "The ledger, what was had and used on each day",
-	 .answer = &usage_answer, .answered = "A row for each day, user, group, account and queue.",
-	 .codes = CODE(FORBIDDEN)},
+	 .answer = &usage_answer, .answered = "A row for each day, user, group, account and queue."},
 };
 const size_t nroutes = sizeof routes / sizeof *routes;
 
 uint32_t route_codes(const struct route *route)
 {
-	uint32_t codes = route->codes | CODE(UNAUTHORIZED) | CODE(TOO_MANY) | CODE(UNAVAILABLE);
+	uint32_t codes = route->codes | CODE(UNAUTHORIZED) | CODE(FORBIDDEN) | CODE(TOO_MANY) | CODE(UNAVAILABLE) |
+			 CODE(NOT_LEADER);
 
 	if (route->query || route->body || route->keyed)
 		codes |= CODE(BAD_REQUEST);
 	if (route->body)
 		codes |= CODE(TOO_LARGE);
-	if (route->may != MAY_USER)
-		codes |= CODE(FORBIDDEN);
 	if (route->changes)
 		codes |= CODE(OUTCOME_UNKNOWN);
 	return codes;
