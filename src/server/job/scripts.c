@@ -27,20 +27,23 @@
 int script_read(const json_t *job, struct arena *a, const char **ret, size_t *ret_n, struct err *err)
 {
 	const json_t *v = json_object_get(job, "script"), *b = json_object_get(job, "script_base64");
+	bool plain = v && !json_is_null(v), coded = b && !json_is_null(b);
 	struct strbuf text = {0};
 
 	*ret = NULL;
-	if (json_is_string(v)) {
+	if (plain && coded)
+		return err_set(err, -EINVAL, "script and script_base64 can't both be given");
+	if ((plain && !json_is_string(v)) || (coded && !json_is_string(b)))
+		return err_set(err, -EINVAL, "%s must be a string", plain ? "script" : "script_base64");
+	if (plain) {
 		*ret = json_string_value(v);
 		*ret_n = json_string_length(v);
-	} else if (json_is_string(b)) {
+	} else if (coded) {
 		if (base64_decode(json_string_value(b), json_string_length(b), &text) < 0)
 			return err_set(err, -EINVAL, "script_base64 is no base64");
 		*ret = memcpy(arena_alloc(a, text.n + 1), strbuf_text(&text), text.n); /* it may hold NULs */
 		*ret_n = text.n;
 		strbuf_fini(&text);
-	} else if (v && !json_is_null(v)) {
-		return err_set(err, -EINVAL, "script must be a string");
 	}
 	if (*ret && *ret_n > JOB_SCRIPT_MOST)
 		return err_set(err, -E2BIG, "the script has %zu bytes: at most %u are taken", *ret_n, JOB_SCRIPT_MOST);

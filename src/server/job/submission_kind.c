@@ -100,7 +100,7 @@ int read_kind(struct server *s, const struct asker *who, const json_t *job, stru
 {
 	struct spec *p = ret->spec;
 	const char *type;
-	const json_t *v;
+	const json_t *v, *list = json_object_get(job, "powers");
 	size_t i;
 	int rc = member_read_text(job, "type", 8, &type, err);
 
@@ -128,6 +128,10 @@ int read_kind(struct server *s, const struct asker *who, const json_t *job, stru
 	if (p->deadline == TIME_NEVER && p->kind != KIND_COMMON)
 		return err_set(err, -EINVAL, "%s job (type %s) needs a deadline: --deadline +2h, or a date",
 			       p->kind == KIND_QOS ? "a priority" : "an emergency", type);
+	if (list && !json_is_null(list) && !json_is_array(list))
+		return err_set(err, -EINVAL, "powers must be an array");
+	if (json_array_size(list) && p->kind != KIND_EMERGENCY)
+		return err_set(err, -EINVAL, "powers are for emergency jobs (type E)");
 	if (p->kind == KIND_COMMON)
 		return 0;
 	if (p->kind == KIND_EMERGENCY && who->role < ROLE_OPERATOR)
@@ -136,7 +140,7 @@ int read_kind(struct server *s, const struct asker *who, const json_t *job, stru
 	if (!policy_find(attrs_text(s->attrs, SET_POLICY))->deadlines)
 		return err_code(err, CODE_REFUSED, "the server's policy (%s) keeps no deadlines",
 				attrs_text(s->attrs, SET_POLICY));
-	json_array_foreach(json_object_get(job, "powers"), i, v)
+	json_array_foreach(list, i, v)
 	{
 		size_t k = 0;
 		while (k < sizeof powers / sizeof *powers &&
@@ -146,8 +150,6 @@ int read_kind(struct server *s, const struct asker *who, const json_t *job, stru
 			return err_set(
 				err, -EINVAL,
 				"powers must be of sc_alloc, q_alloc, e_alloc, c_exec, s_exec, q_exec and e_exec");
-		if (p->kind != KIND_EMERGENCY)
-			return err_set(err, -EINVAL, "powers are for emergency jobs (type E)");
 		p->powers |= powers[k].bit;
 	}
 	return 0;

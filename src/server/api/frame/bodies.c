@@ -24,7 +24,7 @@ static const struct field again_fields[] = {
 	{0},
 };
 const struct schema again_body = {"Again", "What is to differ from the job as it was submitted.", again_fields,
-				  .base = &whatif_body, .late = true};
+				  .base = &whatif_body};
 static const struct field force_fields[] = {
 	{"force", .is = IS_BOOL, "do it even if that breaks guaranteed deadlines", .otherwise = "false"},
 	{0},

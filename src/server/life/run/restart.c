@@ -87,7 +87,7 @@ int restart_read(struct server *s, const struct asker *who, json_t *job, struct 
 		ret->job = json_incref(job);
 		return 0;
 	}
-	if (!json_is_string(from))
+	if (!json_is_string(from) || strlen(json_string_value(from)) != json_string_length(from))
 		return err_code(err, CODE_BAD_REQUEST, "restart must be a text: the id of a job");
 	rc = find(s, who, json_string_value(from), &id, err);
 	if (rc == 0)
