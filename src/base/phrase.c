@@ -113,26 +113,23 @@ static void values_inside(const struct subject *x, struct json *j)
 	strbuf_fini(&value);
 }
 
-static const struct field error_fields[] = {
-	{"code", .is = REQUIRED | IS_TEXT, .in = SENTENCE, MEMBER(struct subject, code)},
-	{"message", .is = REQUIRED | IS_TEXT, "a sentence", .in = SENTENCE, MEMBER(struct subject, message)},
-	{"where", .is = IS_TEXT, "what the sentence is about, if the message begins with it", .in = SENTENCE,
-	 MEMBER(struct subject, where)},
-	{"template", .is = IS_TEXT,
-	 "the sentence with `{1}`, `{2}` for the values, for clients that make sentences in another language",
-	 .in = PHRASE, MEMBER(struct subject, template)},
-	{"values", .is = IS_LIST, .item = IS_TEXT, .in = PHRASE | ALWAYS, .inside = values_inside},
-	{0},
-};
-const struct schema error_schema = {.fields = error_fields};
+const struct schema error_schema = {
+	FIELDS({"code", .is = REQUIRED | IS_TEXT, .in = SENTENCE, MEMBER(struct subject, code)},
+	       {"message", .is = REQUIRED | IS_TEXT, "a sentence", .in = SENTENCE, MEMBER(struct subject, message)},
+	       {"where", .is = IS_TEXT, "what the sentence is about, if the message begins with it", .in = SENTENCE,
+		MEMBER(struct subject, where)},
+	       {"template", .is = IS_TEXT,
+		"the sentence with `{1}`, `{2}` for the values, for clients that make sentences in another language",
+		.in = PHRASE, MEMBER(struct subject, template)},
+	       {"values", .is = IS_LIST, .item = IS_TEXT, .in = PHRASE | ALWAYS, .inside = values_inside})};
 
 void phrase_json(struct json *j, const char *form, const char *text)
 {
 	struct phrase x = {0};
 
 	if (form && form_match(form, text, &x) && x.words)
-		record_show(error_fields, PHRASE, &(struct subject){.template = strbuf_text(&x.template), .phrase = &x},
-			    NULL, j);
+		record_show(error_schema.fields, PHRASE,
+			    &(struct subject){.template = strbuf_text(&x.template), .phrase = &x}, NULL, j);
 	strbuf_fini(&x.template);
 }
 
@@ -143,7 +140,7 @@ void error_json(struct json *j, enum code code, const char *text, const char *fo
 
 	if (formed && begins > 2) /* the prefix ends in ": " */
 		strbuf_add(&where, text, begins - 2);
-	record_show(error_fields, SENTENCE,
+	record_show(error_schema.fields, SENTENCE,
 		    &(struct subject){.code = code_row(code)->word, .message = text, .where = where.text}, NULL, j);
 	if (formed)
 		phrase_json(j, form, text + begins);

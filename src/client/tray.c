@@ -64,25 +64,18 @@ static bool word_is_right(const char *text)
 }
 
 #define OFFERS(member) MEMBER(struct offer, member)
-static const struct field offer_rows[] = {
-	{"tray", MEMBER_CHARS(struct offer, tray)},
-	{"next", .in = ALWAYS, .least = 1, .most = INT64_MAX, OFFERS(next)},
-	{"end", .most = INT64_MAX, OFFERS(end)},
-	{"server", .in = ALWAYS, MEMBER_CHARS(struct offer, server)},
-	{"shared", OFFERS(shared)},
-	{"wait", .most = 1000000, OFFERS(wait)},
-	{"lease", MEMBER_CHARS(struct offer, lease)},
-	{"cluster", MEMBER_CHARS(struct offer, cluster)},
-	{0},
-};
-const struct schema offer_schema = {.fields = offer_rows};
+const struct schema offer_schema = {FIELDS(
+	{"tray", MEMBER_CHARS(struct offer, tray)}, {"next", .in = ALWAYS, .least = 1, .most = INT64_MAX, OFFERS(next)},
+	{"end", .most = INT64_MAX, OFFERS(end)}, {"server", .in = ALWAYS, MEMBER_CHARS(struct offer, server)},
+	{"shared", OFFERS(shared)}, {"wait", .most = 1000000, OFFERS(wait)},
+	{"lease", MEMBER_CHARS(struct offer, lease)}, {"cluster", MEMBER_CHARS(struct offer, cluster)})};
 
 int offer_load(const json_t *o, struct offer *ret, struct err *err)
 {
 	int rc;
 
 	*ret = (struct offer){0};
-	rc = record_load(offer_rows, 0, o, ret, NULL, err);
+	rc = record_load(offer_schema.fields, 0, o, ret, NULL, err);
 	if (rc < 0)
 		return err_prefix(err, rc, "it is not an offer of the spool");
 	return word_is_right(ret->lease) && word_is_right(ret->cluster)
@@ -120,7 +113,7 @@ int offer_write(const char *dir, const struct offer *l, struct err *err)
 	struct strbuf text = {0};
 
 	snprintf(path, sizeof path, "%s/offer", dir);
-	record_store_text(offer_rows, 0, l, NULL, &text);
+	record_store_text(offer_schema.fields, 0, l, NULL, &text);
 	int rc = file_replace(path, mode, text.text, text.n, REPLACE_SYNC);
 	/* on a full disk the former offer has the only room: for a moment there is none */
 	if (rc == -ENOSPC && unlink(path) == 0)

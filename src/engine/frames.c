@@ -57,16 +57,12 @@ const struct schema facts_schema = {.fields = facts_rows};
 const struct schema facts_counted = {.fields = facts_rows, .in = COUNTED};
 const struct schema facts_checked = {.fields = facts_rows, .in = COUNTED | LISTED};
 
-static const struct field hello_rows[] = {
-	HELLO(protocol), HELLO(version), HELLO(boot), HELLO(port), HELLO(epoch), HELLO(facts), HELLO(inventory), {0},
-};
-const struct schema hello_frame = {.fields = hello_rows};
+const struct schema hello_frame = {FIELDS(HELLO(protocol), HELLO(version), HELLO(boot), HELLO(port), HELLO(epoch),
+					  HELLO(facts), HELLO(inventory))};
 
-static const struct field host_rows[] = {
-	SETTING(cgroup),	 SETTING(root_jobs),	    SETTING(health_program), SETTING(health_every),
-	SETTING(health_seconds), SETTING(certificate_life), SETTING(workstation),    {0},
-};
-static const struct schema host_settings = {.fields = host_rows};
+static const struct schema host_settings = {FIELDS(SETTING(cgroup), SETTING(root_jobs), SETTING(health_program),
+						   SETTING(health_every), SETTING(health_seconds),
+						   SETTING(certificate_life), SETTING(workstation))};
 
 static const struct field welcome_rows[] = {
 	WELCOME(protocol),
@@ -98,7 +94,5 @@ static const struct field ping_rows[] = {
 const struct schema ping_frame = {.fields = ping_rows};
 const struct schema pong_frame = {.fields = ping_rows, .in = PONG};
 
-static const struct field dial_rows[] = {
-	DIAL(what), DIAL(id), DIAL(user), DIAL(tag), DIAL(which), DIAL(path), DIAL(from), DIAL(follow), {0},
-};
-const struct schema dial_frame = {.fields = dial_rows};
+const struct schema dial_frame = {
+	FIELDS(DIAL(what), DIAL(id), DIAL(user), DIAL(tag), DIAL(which), DIAL(path), DIAL(from), DIAL(follow))};

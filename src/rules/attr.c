@@ -352,18 +352,14 @@ static void get_max(const struct subject *x, struct value *v)
 static const char owner_words[] = ATTR_OWNER_TABLE(OWNER_WORD);
 #undef OWNER_WORD
 
-static const struct field attribute_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT, MEMBER(struct attr, name)},
-	{"of", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .words = &owner_words[1], .inside = owners_inside},
-	{"type", .is = REQUIRED | IS_TEXT, .get = get_type},
-	{"default", .is = REQUIRED | IS_TEXT | IS_NULL, MEMBER(struct attr, initial)},
-	{"words", .is = IS_TEXT, "the words it may be", MEMBER(struct attr, words)},
-	{"min", .is = IS_INT, .get = get_min},
-	{"max", .is = IS_INT, .get = get_max},
-	{"about", .is = REQUIRED | IS_TEXT, MEMBER(struct attr, about)},
-	{0},
-};
-const struct schema attribute_schema = {.fields = attribute_fields};
+const struct schema attribute_schema = {
+	FIELDS({"name", .is = REQUIRED | IS_TEXT, MEMBER(struct attr, name)},
+	       {"of", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .words = &owner_words[1], .inside = owners_inside},
+	       {"type", .is = REQUIRED | IS_TEXT, .get = get_type},
+	       {"default", .is = REQUIRED | IS_TEXT | IS_NULL, MEMBER(struct attr, initial)},
+	       {"words", .is = IS_TEXT, "the words it may be", MEMBER(struct attr, words)},
+	       {"min", .is = IS_INT, .get = get_min}, {"max", .is = IS_INT, .get = get_max},
+	       {"about", .is = REQUIRED | IS_TEXT, MEMBER(struct attr, about)})};
 
 void attr_table_write(struct json *j)
 {

@@ -19,26 +19,17 @@
  * root. */
 #define ID(type, member) .in = ALWAYS, .most = UINT32_MAX - 1, MEMBER(type, member)
 
-static const struct field host_rows[] = {
-	{"name", .in = ALWAYS, BYTES(struct order_host, name)},
-	{"address", BYTES(struct order_host, address)},
-	{"part", .most = LIST_MAX, MEMBER(struct order_host, part)},
-	{"join", MEMBER(struct order_host, join)},
-	{0},
-};
-const struct schema host_schema = {.fields = host_rows};
+const struct schema host_schema = {
+	FIELDS({"name", .in = ALWAYS, BYTES(struct order_host, name)}, {"address", BYTES(struct order_host, address)},
+	       {"part", .most = LIST_MAX, MEMBER(struct order_host, part)}, {"join", MEMBER(struct order_host, join)})};
 
-static const struct field file_rows[] = {
-	{"use", .in = ALWAYS, .words = "out|err|in|back", MEMBER_AS(FORM_CHOICE, struct order_file, use)},
-	{"here", BYTES(struct order_file, here)},
-	{"path", .in = ALWAYS, BYTES(struct order_file, path)},
-	{"host", .in = ALWAYS, BYTES(struct order_file, host)},
-	{"title", .in = ALWAYS, BYTES(struct order_file, title)},
-	{"address", .in = ALWAYS, BYTES(struct order_file, address)},
-	{"join", .in = ALWAYS, MEMBER(struct order_file, join)},
-	{0},
-};
-static const struct schema file_schema = {.fields = file_rows};
+static const struct schema file_schema = {
+	FIELDS({"use", .in = ALWAYS, .words = "out|err|in|back", MEMBER_AS(FORM_CHOICE, struct order_file, use)},
+	       {"here", BYTES(struct order_file, here)}, {"path", .in = ALWAYS, BYTES(struct order_file, path)},
+	       {"host", .in = ALWAYS, BYTES(struct order_file, host)},
+	       {"title", .in = ALWAYS, BYTES(struct order_file, title)},
+	       {"address", .in = ALWAYS, BYTES(struct order_file, address)},
+	       {"join", .in = ALWAYS, MEMBER(struct order_file, join)})};
 
 static const struct field order_rows[] = {
 	{"id", BYTES(struct order, id)},

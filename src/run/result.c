@@ -8,49 +8,35 @@
 #include "base/jsonread.h"
 #include "run/order_internal.h"
 
-static const struct field saves_rows[] = {
-	{"state", .words = "none|begun|good|failed", MEMBER_AS(FORM_CHOICE, struct saves, state)},
-	{"cause", .words = save_choice, MEMBER_AS(FORM_CHOICE, struct saves, cause)},
-	{"good", .most = INT32_MAX, MEMBER(struct saves, good)},
-	{"failed", .most = INT32_MAX, MEMBER(struct saves, failed)},
-	{"number", COUNTED(struct saves, number)},
-	{"covers_ms", COUNTED(struct saves, covers_ms)},
-	{"saved_us", WIDE(struct saves, saved_us)},
-	{"took_ms", COUNTED(struct saves, took_ms)},
-	{"restarted", COUNTED(struct saves, restarted)},
-	{0},
-};
-const struct schema saves_schema = {.fields = saves_rows};
+const struct schema saves_schema = {
+	FIELDS({"state", .words = "none|begun|good|failed", MEMBER_AS(FORM_CHOICE, struct saves, state)},
+	       {"cause", .words = save_choice, MEMBER_AS(FORM_CHOICE, struct saves, cause)},
+	       {"good", .most = INT32_MAX, MEMBER(struct saves, good)},
+	       {"failed", .most = INT32_MAX, MEMBER(struct saves, failed)}, {"number", COUNTED(struct saves, number)},
+	       {"covers_ms", COUNTED(struct saves, covers_ms)}, {"saved_us", WIDE(struct saves, saved_us)},
+	       {"took_ms", COUNTED(struct saves, took_ms)}, {"restarted", COUNTED(struct saves, restarted)})};
 
-static const struct field result_rows[] = {
+const struct schema result_schema = {FIELDS(
 	{"tag", .in = ALWAYS, BYTES(struct result, tag)},
 	{"how", .in = ALWAYS, .words = "exited|signaled|not_started|runs", MEMBER_AS(FORM_CHOICE, struct result, how)},
 	{"status", MEMBER(struct result, status)},
 	{"cause", .words = "itself|walltime|memory|ordered|hung_up|lease|shutdown",
 	 MEMBER_AS(FORM_CHOICE, struct result, cause)},
-	{"started_us", WIDE(struct result, started_us)},
-	{"ended_us", WIDE(struct result, ended_us)},
-	{"ran_ms", USED(struct result, ran_ms)},
-	{"cpu_ms", USED(struct result, cpu_ms)},
-	{"memory_kib", USED(struct result, memory_kib)},
-	{"session", MEMBER(struct result, session)},
-	{"reason", BYTES(struct result, reason)},
-	{"ready", MEMBER(struct result, ready)},
-	{"unclear", MEMBER(struct result, unclear)},
-	{"saved", MEMBER(struct result, saved)},
-	{"saves", .of = &saves_schema, MEMBER_AS(FORM_RECORD, struct result, saves)},
-	{0},
-};
-const struct schema result_schema = {.fields = result_rows};
+	{"started_us", WIDE(struct result, started_us)}, {"ended_us", WIDE(struct result, ended_us)},
+	{"ran_ms", USED(struct result, ran_ms)}, {"cpu_ms", USED(struct result, cpu_ms)},
+	{"memory_kib", USED(struct result, memory_kib)}, {"session", MEMBER(struct result, session)},
+	{"reason", BYTES(struct result, reason)}, {"ready", MEMBER(struct result, ready)},
+	{"unclear", MEMBER(struct result, unclear)}, {"saved", MEMBER(struct result, saved)},
+	{"saves", .of = &saves_schema, MEMBER_AS(FORM_RECORD, struct result, saves)})};
 
 void saves_write(const struct saves *v, struct strbuf *out)
 {
-	record_store_text(saves_rows, 0, v, NULL, out);
+	record_store_text(saves_schema.fields, 0, v, NULL, out);
 }
 
 void result_write(const struct result *r, struct strbuf *out)
 {
-	record_store_text(result_rows, 0, r, NULL, out);
+	record_store_text(result_schema.fields, 0, r, NULL, out);
 }
 
 /* Checks a result that was read with the result `r`. */
@@ -70,20 +56,20 @@ int result_load(const json_t *object, struct arena *a, struct result *ret, struc
 {
 	struct result res;
 
-	return result_take(record_read(result_rows, 0, object, &res, a, err), &res, ret, err);
+	return result_take(record_read(result_schema.fields, 0, object, &res, a, err), &res, ret, err);
 }
 
 int result_read(const char *text, size_t n, struct arena *a, struct result *ret, struct err *err)
 {
 	struct result res;
 
-	return result_take(record_read_text(result_rows, 0, text, n, &res, a, err), &res, ret, err);
+	return result_take(record_read_text(result_schema.fields, 0, text, n, &res, a, err), &res, ret, err);
 }
 
 int saves_load(const json_t *object, struct saves *ret)
 {
 	struct saves saves;
-	int r = record_load(saves_rows, 0, object, &saves, NULL, NULL);
+	int r = record_load(saves_schema.fields, 0, object, &saves, NULL, NULL);
 
 	if (!r)
 		*ret = saves;

@@ -19,12 +19,8 @@
 #define TOTAL(member) .is = REQUIRED, MEMBER(struct owner_book, member)
 #define TOTAL_MS(member) .is = REQUIRED, MEMBER_AS(FORM_SECONDS, struct owner_book, member)
 
-static const struct field book_rows[] = {
-	{"given", TOTAL_MS(given_ms)}, {"claimed", TOTAL_MS(claimed_ms)},
-	{"lost", TOTAL_MS(lost_ms)},   {"stops", TOTAL(stops)},
-	{"left", TOTAL(left)},	       {0},
-};
-const struct schema owner_book = {.fields = book_rows};
+const struct schema owner_book = {FIELDS({"given", TOTAL_MS(given_ms)}, {"claimed", TOTAL_MS(claimed_ms)},
+					 {"lost", TOTAL_MS(lost_ms)}, {"stops", TOTAL(stops)}, {"left", TOTAL(left)})};
 
 struct client {
 	struct door *door;

@@ -95,13 +95,8 @@ const struct schema trial_body = {FIELDS(
 	{"changes", .is = IS_OBJECT | IS_NULL, "of `modify`: what is to change"},
 	{"facts", .is = IS_OBJECT | IS_NULL, "further facts about the job: `user`, `group`, `exit_status`, ..."})};
 
-static const struct field mail_fields[] = {
-	{"to", .is = REQUIRED | IS_TEXT},
-	{"subject", .is = REQUIRED | IS_TEXT},
-	{"text", .is = REQUIRED | IS_TEXT},
-	{0},
-};
-static const struct schema mail = {.fields = mail_fields};
+static const struct schema mail = {FIELDS({"to", .is = REQUIRED | IS_TEXT}, {"subject", .is = REQUIRED | IS_TEXT},
+					  {"text", .is = REQUIRED | IS_TEXT})};
 const struct schema tried_answer = {FIELDS(
 	{"problem", .is = REQUIRED | IS_TEXT | IS_NULL, "why the file is broken"},
 	{"events", .is = REQUIRED | IS_LIST, "that it has functions for", .item = IS_TEXT},

@@ -293,14 +293,10 @@ static const struct schema plan_node = {FIELDS({"name", .is = REQUIRED | IS_TEXT
 						.of = &kept, .item = IS_OBJECT, .inside = kept_inside})};
 
 /* plan_step() writes the members of the whole in slices. */
-static const struct field plan_fields[] = {
-	{"now", .is = REQUIRED | IS_INSTANT},
-	{"nodes", .is = REQUIRED | IS_LIST, .of = &plan_node, .item = IS_OBJECT},
+const struct schema plan_answer = {FIELDS(
+	{"now", .is = REQUIRED | IS_INSTANT}, {"nodes", .is = REQUIRED | IS_LIST, .of = &plan_node, .item = IS_OBJECT},
 	{"pieces", .is = REQUIRED | IS_LIST, .of = &piece, .item = IS_OBJECT},
-	{"foreseen", .is = REQUIRED | IS_INT, "when the forecast of the expected ones was made; 0: none yet"},
-	{0},
-};
-const struct schema plan_answer = {.fields = plan_fields};
+	{"foreseen", .is = REQUIRED | IS_INT, "when the forecast of the expected ones was made; 0: none yet"})};
 
 static void node_write(const struct server *s, struct json *j, uint32_t node)
 {

@@ -181,56 +181,54 @@ enum { OF_SUBJECT = 1 << 0, WITH_AGENT = 1 << 1, OF_NODE = 1 << 2, OF_INFO = 1 <
 #define AGENT(member) .in = OF_AGENT, MEMBER(struct agent, member)
 #define AGENT_CHARS(member) .in = OF_AGENT, MEMBER_AS(FORM_CHARS, struct agent, member)
 
-static const struct field node_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT, HAS(name)},
-	{"kind", .is = REQUIRED | IS_TEXT, .words = "configured|joined", HAS(kind)},
-	{"state", .is = REQUIRED | IS_TEXT,
-	 "of free, busy, offline, draining, down, joining, unhealthy, claimed, joined by commas", HAS(state)},
-	{"cpus", .is = REQUIRED | IS_INT, HAS(cpus)},
-	{"cpus_used", .is = REQUIRED | IS_INT, HAS(cpus_used)},
-	{"memory", .is = REQUIRED | IS_INT | IS_NULL, "KiB", .missing = -1, HAS(memory)},
-	{"memory_used", .is = REQUIRED | IS_INT, "KiB that jobs have asked for", INFO(used.memory)},
-	{"disk", .is = IS_INT | SPARSE, "KiB, of a node that has some for jobs", .missing = -1, HAS(disk)},
-	{"disk_used", .is = IS_INT | SPARSE, "KiB that jobs have asked for", .missing = -1, HAS(disk_used)},
-	{"swap", .is = IS_INT | SPARSE, "KiB, of a node that has some for jobs", .missing = -1, HAS(swap)},
-	{"swap_used", .is = IS_INT | SPARSE, "KiB that jobs have asked for", .missing = -1, HAS(swap_used)},
-	{"gpus", .is = REQUIRED | IS_INT, NODE(total.v[RES_GPU])},
-	{"gpus_used", .is = REQUIRED | IS_INT, HAS(gpus_used)},
-	{"speed", .is = REQUIRED | IS_REAL, "beside a usual node", HAS_REAL(speed)},
-	{"shared", .is = REQUIRED | IS_BOOL, "its CPUs are divided among jobs with a budget", INFO(shared)},
-	{"share_used", .is = IS_REAL | SPARSE, "CPUs of a shared node that jobs have shares of", .missing = -1,
-	 HAS_REAL(share_used)},
-	{"features", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .in = OF_SUBJECT, .inside = features_show},
-	{"class", .is = REQUIRED | IS_TEXT | IS_NULL, INFO(class)},
-	{"workstation", .is = REQUIRED | IS_TEXT | IS_NULL, "the policy for its owner: docs/workstations.md",
-	 HAS(workstation)},
-	{"owner", .is = IS_OBJECT, "of a workstation", .of = &owner_answer, .in = OF_SUBJECT,
-	 .inside = node_owner_show},
-	{"drain_at", .is = REQUIRED | IS_INSTANT | IS_NULL, INFO(life.at)},
-	{"note", .is = REQUIRED | IS_TEXT | IS_NULL, HAS(note)},
-	{"health", .is = REQUIRED | IS_TEXT | IS_NULL, "what its health check says is wrong", HAS(health)},
-	{"jobs", .is = REQUIRED | IS_LIST, "those that run there", .of = &node_job, .item = IS_OBJECT, .in = OF_SUBJECT,
-	 .inside = jobs_show},
-	{"load", .is = REQUIRED | IS_REAL | IS_NULL, .missing = -1, HAS_REAL(load)},
-	{"memory_free", .is = IS_INT | SPARSE, "KiB by its agent", .missing = -1, AGENT(state.memory_free)},
-	{"disk_free", .is = IS_INT | SPARSE, "KiB on the file system where its agent keeps its state", .missing = -1,
-	 AGENT(state.disk_free)},
-	{"clock_ahead", .is = IS_INT | SPARSE,
-	 "seconds by which its clock is ahead of the server's; less than 0: behind", .missing = INT64_MIN,
-	 KNOWS(clock_ahead)},
-	{"certified_until", .is = IS_INSTANT, "when its certificate expires", INFO(certified)},
-	{"address", .is = IS_TEXT | IS_NULL, "its agent's", AGENT_CHARS(address)},
-	{"version", .is = IS_TEXT | IS_NULL, "its agent's", AGENT_CHARS(version)},
-	{"protocol", .is = IS_INT | SPARSE, "its agent's: docs/protocol.md", AGENT(protocol)},
-	{"outdated", .is = IS_BOOL | SPARSE,
-	 "its agent has an older protocol than the server: some jobs can't run there", .missing = -1, KNOWS(outdated)},
-	{"heard", .is = IS_INSTANT, "when its agent was heard last", AGENT(heard)},
-	{"since", .is = IS_INSTANT, "when its agent was connected, or lost", AGENT(since)},
-	{"connected", .is = IS_BOOL, "its agent", KNOWS(connected)},
-	{"facts", .is = IS_OBJECT, "what its agent found: docs/protocol.md", AGENT(facts)},
-	{0},
-};
-const struct schema node_answer = {"Node", .fields = node_fields};
+const struct schema node_answer = {
+	"Node",
+	FIELDS({"name", .is = REQUIRED | IS_TEXT, HAS(name)},
+	       {"kind", .is = REQUIRED | IS_TEXT, .words = "configured|joined", HAS(kind)},
+	       {"state", .is = REQUIRED | IS_TEXT,
+		"of free, busy, offline, draining, down, joining, unhealthy, claimed, joined by commas", HAS(state)},
+	       {"cpus", .is = REQUIRED | IS_INT, HAS(cpus)}, {"cpus_used", .is = REQUIRED | IS_INT, HAS(cpus_used)},
+	       {"memory", .is = REQUIRED | IS_INT | IS_NULL, "KiB", .missing = -1, HAS(memory)},
+	       {"memory_used", .is = REQUIRED | IS_INT, "KiB that jobs have asked for", INFO(used.memory)},
+	       {"disk", .is = IS_INT | SPARSE, "KiB, of a node that has some for jobs", .missing = -1, HAS(disk)},
+	       {"disk_used", .is = IS_INT | SPARSE, "KiB that jobs have asked for", .missing = -1, HAS(disk_used)},
+	       {"swap", .is = IS_INT | SPARSE, "KiB, of a node that has some for jobs", .missing = -1, HAS(swap)},
+	       {"swap_used", .is = IS_INT | SPARSE, "KiB that jobs have asked for", .missing = -1, HAS(swap_used)},
+	       {"gpus", .is = REQUIRED | IS_INT, NODE(total.v[RES_GPU])},
+	       {"gpus_used", .is = REQUIRED | IS_INT, HAS(gpus_used)},
+	       {"speed", .is = REQUIRED | IS_REAL, "beside a usual node", HAS_REAL(speed)},
+	       {"shared", .is = REQUIRED | IS_BOOL, "its CPUs are divided among jobs with a budget", INFO(shared)},
+	       {"share_used", .is = IS_REAL | SPARSE, "CPUs of a shared node that jobs have shares of", .missing = -1,
+		HAS_REAL(share_used)},
+	       {"features", .is = REQUIRED | IS_LIST, .item = IS_TEXT, .in = OF_SUBJECT, .inside = features_show},
+	       {"class", .is = REQUIRED | IS_TEXT | IS_NULL, INFO(class)},
+	       {"workstation", .is = REQUIRED | IS_TEXT | IS_NULL, "the policy for its owner: docs/workstations.md",
+		HAS(workstation)},
+	       {"owner", .is = IS_OBJECT, "of a workstation", .of = &owner_answer, .in = OF_SUBJECT,
+		.inside = node_owner_show},
+	       {"drain_at", .is = REQUIRED | IS_INSTANT | IS_NULL, INFO(life.at)},
+	       {"note", .is = REQUIRED | IS_TEXT | IS_NULL, HAS(note)},
+	       {"health", .is = REQUIRED | IS_TEXT | IS_NULL, "what its health check says is wrong", HAS(health)},
+	       {"jobs", .is = REQUIRED | IS_LIST, "those that run there", .of = &node_job, .item = IS_OBJECT,
+		.in = OF_SUBJECT, .inside = jobs_show},
+	       {"load", .is = REQUIRED | IS_REAL | IS_NULL, .missing = -1, HAS_REAL(load)},
+	       {"memory_free", .is = IS_INT | SPARSE, "KiB by its agent", .missing = -1, AGENT(state.memory_free)},
+	       {"disk_free", .is = IS_INT | SPARSE, "KiB on the file system where its agent keeps its state",
+		.missing = -1, AGENT(state.disk_free)},
+	       {"clock_ahead", .is = IS_INT | SPARSE,
+		"seconds by which its clock is ahead of the server's; less than 0: behind", .missing = INT64_MIN,
+		KNOWS(clock_ahead)},
+	       {"certified_until", .is = IS_INSTANT, "when its certificate expires", INFO(certified)},
+	       {"address", .is = IS_TEXT | IS_NULL, "its agent's", AGENT_CHARS(address)},
+	       {"version", .is = IS_TEXT | IS_NULL, "its agent's", AGENT_CHARS(version)},
+	       {"protocol", .is = IS_INT | SPARSE, "its agent's: docs/protocol.md", AGENT(protocol)},
+	       {"outdated", .is = IS_BOOL | SPARSE,
+		"its agent has an older protocol than the server: some jobs can't run there", .missing = -1,
+		KNOWS(outdated)},
+	       {"heard", .is = IS_INSTANT, "when its agent was heard last", AGENT(heard)},
+	       {"since", .is = IS_INSTANT, "when its agent was connected, or lost", AGENT(since)},
+	       {"connected", .is = IS_BOOL, "its agent", KNOWS(connected)},
+	       {"facts", .is = IS_OBJECT, "what its agent found: docs/protocol.md", AGENT(facts)})};
 
 static void node_show(const struct server *s, uint32_t node, struct json *j)
 {
@@ -267,11 +265,11 @@ static void node_show(const struct server *s, uint32_t node, struct json *j)
 		.connected = agent_connected(info),
 	};
 	json_open_object(j, NULL);
-	record_show(node_fields, a ? OF_SUBJECT | WITH_AGENT : OF_SUBJECT, &x, NULL, j);
-	record_show(node_fields, OF_NODE, n, NULL, j);
-	record_show(node_fields, OF_INFO, info, NULL, j);
+	record_show(node_answer.fields, a ? OF_SUBJECT | WITH_AGENT : OF_SUBJECT, &x, NULL, j);
+	record_show(node_answer.fields, OF_NODE, n, NULL, j);
+	record_show(node_answer.fields, OF_INFO, info, NULL, j);
 	if (a)
-		record_show(node_fields, OF_AGENT, a, NULL, j);
+		record_show(node_answer.fields, OF_AGENT, a, NULL, j);
 	json_close_object(j);
 	strbuf_fini(&health);
 }

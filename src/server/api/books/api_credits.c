@@ -93,13 +93,9 @@ static const struct schema line_schema = {
 	       {"job", .is = REQUIRED | IS_TEXT | IS_NULL, MEMBER(struct move_line, job)},
 	       {"amount", .is = REQUIRED | IS_INT, "change of the balance", MEMBER(struct move_line, move.seconds)})};
 
-static const struct field statement_fields[] = {
-	{"account", .is = REQUIRED | IS_TEXT},
-	{"month", .is = REQUIRED | IS_INT},
-	{"lines", .is = REQUIRED | IS_LIST, .of = &line_schema, .item = IS_OBJECT},
-	{0},
-};
-const struct schema statement_answer = {.fields = statement_fields};
+const struct schema statement_answer = {
+	FIELDS({"account", .is = REQUIRED | IS_TEXT}, {"month", .is = REQUIRED | IS_INT},
+	       {"lines", .is = REQUIRED | IS_LIST, .of = &line_schema, .item = IS_OBJECT})};
 
 /* ---- access ---- */
 

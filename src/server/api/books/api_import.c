@@ -170,13 +170,9 @@ static int rows_add(struct server *s, const struct history_row *rows, size_t n, 
 	return 0;
 }
 
-static const struct field added_fields[] = {
-	{"added", .is = REQUIRED | IS_INT},
-	{"known", .is = REQUIRED | IS_INT, "these were there already"},
-	{"too_old", .is = REQUIRED | IS_INT, "left out, since keep_history would remove them"},
-	{0},
-};
-const struct schema added_answer = {.fields = added_fields};
+const struct schema added_answer = {
+	FIELDS({"added", .is = REQUIRED | IS_INT}, {"known", .is = REQUIRED | IS_INT, "these were there already"},
+	       {"too_old", .is = REQUIRED | IS_INT, "left out, since keep_history would remove them"})};
 
 void api_import(struct server *s, const struct call *c)
 {

@@ -157,14 +157,10 @@ static void reading_refuse(struct reading *x, const char *reason)
 
 /* ---- directories ---- */
 
-static const struct field entry_fields[] = {
-	{"name", .is = REQUIRED | IS_TEXT},
-	{"kind", .is = REQUIRED | IS_TEXT, .words = "file|directory|link|other"},
-	{"size", .is = REQUIRED | IS_INT, "bytes"},
-	{"modified", .is = REQUIRED | IS_INSTANT},
-	{0},
-};
-static const struct schema entry_schema = {"File", .fields = entry_fields};
+static const struct schema entry_schema = {
+	"File", FIELDS({"name", .is = REQUIRED | IS_TEXT},
+		       {"kind", .is = REQUIRED | IS_TEXT, .words = "file|directory|link|other"},
+		       {"size", .is = REQUIRED | IS_INT, "bytes"}, {"modified", .is = REQUIRED | IS_INSTANT})};
 const struct schema files_answer = {
 	FIELDS({"path", .is = REQUIRED | IS_TEXT},
 	       {"entries", .is = REQUIRED | IS_LIST, "in no order; names that are not UTF-8 are left out",
