@@ -463,27 +463,25 @@ bool attempt_lingers(const struct server *s, uint32_t id, uint32_t before)
 
 /* ---- hosts ---- */
 
-static const char *host_of(const struct server *s, int32_t node)
-{
-	return node_joined(&s->hosts->nodes.v[node].life) ? names_get(&s->cluster->node_names, (uint32_t)node)
-							  : HOST_HERE;
-}
-
 int attempt_hosts(const struct server *s, const struct attempt *t, const char ***ret, int *part)
 {
 	const char **host = mem_zalloc((t->nfrags + 1) * sizeof *host);
+	struct map known = {0};
 	int n = 0;
 
 	for (uint32_t i = 0; i < t->nfrags; i++) {
-		const char *name = host_of(s, t->node[i]);
-		int k = 0;
-		while (k < n && strcmp(host[k], name) != 0)
-			k++;
-		if (k == n)
-			host[n++] = name;
+		uint32_t node = (uint32_t)t->node[i];
+		bool joined = node_joined(&s->hosts->nodes.v[node].life);
+		uint64_t k = (uint64_t)n, key = joined ? node + UINT64_C(2) : 1;
+		if (!map_get(&known, key, &k)) {
+			host[n++] = joined ? names_get(&s->cluster->node_names, node) : HOST_HERE;
+			if (t->nfrags > 1)
+				map_set(&known, key, k);
+		}
 		if (part)
-			part[i] = k;
+			part[i] = (int)k;
 	}
+	map_fini(&known);
 	*ret = host;
 	return n;
 }

@@ -345,11 +345,7 @@ bool draft_spans_virtual(const struct server *s, const struct draft *p)
 
 uint32_t draft_first(const struct draft *p)
 {
-	uint32_t i = 0;
-
-	while (i + 1 < p->t->nfrags && p->of[i] != p->index)
-		i++;
-	return i;
+	return p->first[p->index];
 }
 
 static void draft_directories(const struct server *s, struct draft *p)
@@ -366,11 +362,11 @@ static void draft_directories(const struct server *s, struct draft *p)
 	p->path = !p->here ? "@BIN@" : known ? "" : bin;
 }
 
-static size_t sum_of(const int32_t *n, uint32_t nfrags)
+static size_t sum_of(const struct draft *p, const int32_t *n)
 {
 	size_t sum = 0;
 
-	for (uint32_t i = 0; i < nfrags; i++)
+	for (uint32_t i = draft_first(p); i < p->t->nfrags; i = p->next[i])
 		sum += (size_t)n[i];
 	return sum;
 }
@@ -380,13 +376,11 @@ static void draft_devices(const struct server *s, const struct draft *p, struct 
 	const struct attempt *t = p->t;
 	bool bind = strcmp(s->conf->bind, "no") != 0;
 
-	o->cpus = arena_alloc(p->a, (sum_of(t->ncpus, t->nfrags) + 1) * sizeof *o->cpus);
-	o->gpu.gpus = arena_alloc(p->a, (sum_of(t->ngpus, t->nfrags) + 1) * sizeof *o->gpu.gpus);
-	for (uint32_t i = 0; i < t->nfrags; i++) {
+	o->cpus = arena_alloc(p->a, (sum_of(p, t->ncpus) + 1) * sizeof *o->cpus);
+	o->gpu.gpus = arena_alloc(p->a, (sum_of(p, t->ngpus) + 1) * sizeof *o->gpu.gpus);
+	for (uint32_t i = draft_first(p); i < t->nfrags; i = p->next[i]) {
 		const struct node_info *n = &s->hosts->nodes.v[t->node[i]];
 		const json_t *os = n->agent ? json_object_get(n->agent->facts, "os_cpus") : NULL;
-		if (p->of[i] != p->index)
-			continue;
 		for (int32_t k = 0; k < t->ncpus[i] && !node_divided(&s->cluster->nodes.v[t->node[i]]) &&
 				    (p->here ? s->instance->cpu_os != NULL : bind && os);
 		     k++)
@@ -428,17 +422,13 @@ static void draft_hosts(const struct server *s, const struct draft *p, struct or
 	o->hosts = arena_alloc(p->a, (t->nfrags + 1) * sizeof *o->hosts);
 	for (uint32_t i = 0; i < t->nfrags && p->count > 1; i++) {
 		const struct node_info *n = &s->hosts->nodes.v[t->node[i]];
-		struct order_host h = {
-			.name = names_get(&s->cluster->node_names, (uint32_t)t->node[i]),
-			.address = n->agent ? n->agent->address : realm_address(s),
-			.part = p->of[i],
-			.join = n->join,
-		};
-		int k = 0;
-		while (k < o->nhosts && strcmp(o->hosts[k].name, h.name) != 0)
-			k++;
-		if (k == o->nhosts)
-			o->hosts[o->nhosts++] = h;
+		if (p->place[i] == o->nhosts)
+			o->hosts[o->nhosts++] = (struct order_host){
+				.name = names_get(&s->cluster->node_names, (uint32_t)t->node[i]),
+				.address = n->agent ? n->agent->address : realm_address(s),
+				.part = p->of[i],
+				.join = n->join,
+			};
 	}
 }
 
@@ -477,7 +467,6 @@ static int draft_prepare(struct server *s, const struct draft *p, struct part_or
 		o->tmpdir = arena_printf(p->a, "%s/nodes/%s.d", p->state, p->tag);
 	draft_devices(s, p, o);
 	draft_share(s, p, o);
-	draft_hosts(s, p, o);
 	if (spec->interactive && !o->room) {
 		o->terminal.pty = arena_printf(p->a, "%s/terminal.sock", p->run);
 		o->terminal.patience = attrs_number(s->attrs, SET_INTERACTIVE_GRACE);
@@ -613,6 +602,7 @@ static void order_common(struct server *s, const struct draft *x, struct order *
 	o->append = true; /* keep the output of other jobs and earlier attempts */
 	if (body_text(x->body, "umask"))
 		o->umask = (int)strtol(body_text(x->body, "umask"), NULL, 8);
+	draft_hosts(s, x, o);
 	o->nodefile = nodefile_text(s, t, &x->layout, x->a);
 	o->gpu.gpufile = gpufile_text(s, t, x->a);
 	o->walltime = p->walltime + s->cluster->settings.tolerance;
@@ -623,6 +613,36 @@ static void order_common(struct server *s, const struct draft *x, struct order *
 	o->site.queue = word_text(s, p->queue);
 	o->site.resources = word_text(s, p->resources);
 	o->site.account = word_text(s, p->account);
+}
+
+/* Finds the fragments of each part, and the place of each fragment's node. */
+static void draft_divide(struct draft *p)
+{
+	uint32_t nfrags = p->t->nfrags, *first = arena_alloc(p->a, ((size_t)p->count + 1) * sizeof *first),
+		 *next = arena_alloc(p->a, (nfrags + 1) * sizeof *next);
+	int *place = arena_alloc(p->a, (nfrags + 1) * sizeof *place);
+	struct map seen = {0};
+	uint64_t nodes = 0;
+
+	for (int i = 0; i < p->count; i++)
+		first[i] = nfrags;
+	for (uint32_t i = nfrags; i-- > 0;) {
+		next[i] = first[p->of[i]];
+		first[p->of[i]] = i;
+	}
+	for (uint32_t i = 0; i < nfrags; i++) {
+		uint64_t k = nodes, node = (uint64_t)p->t->node[i] + 1;
+		if (!map_get(&seen, node, &k)) {
+			if (nfrags > 1)
+				map_set(&seen, node, k);
+			nodes++;
+		}
+		place[i] = (int)k;
+	}
+	map_fini(&seen);
+	p->first = first;
+	p->next = next;
+	p->place = place;
 }
 
 int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, struct part_order **ret, int *ret_n,
@@ -645,6 +665,8 @@ int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, 
 	p.tag = arena_printf(a, "%s", tag);
 	p.of = of = arena_alloc(a, (t->nfrags + 1) * sizeof *of);
 	p.count = attempt_hosts(s, t, &hosts, of);
+	draft_divide(&p);
+	draft_given(&p);
 	layout_read(s, t, a, &p.layout);
 	order_common(s, &p, &common);
 	*ret = arena_alloc(a, (size_t)(p.count + 1) * sizeof **ret);

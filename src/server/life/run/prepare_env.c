@@ -1,6 +1,6 @@
 /*
- * prepare_env.c - the environment of a job on one of its hosts: our defaults first, which the user
- * may change, then the user's variables, then those that must be correct.
+ * prepare_env.c - the environment of a job on one of its hosts: the user's variables, our defaults
+ * for those that the user did not set, then those that must be correct.
  *
  * Entries with directories come last: on another host its agent replaces the placeholders (@STATE@,
  * @RUN@, @BIN@) in these entries only.
@@ -112,6 +112,7 @@ static void env_place(struct env *env, const char *name, const char *fmt, ...)
 	env->placed++;
 }
 
+/* Adds an entry whose name is new, or replaced by env_unite(). */
 static void env_append(struct env *env, const char *text)
 {
 	vec_push(&env->list, ((struct variable){.name = hash_bytes(text, strcspn(text, "=") + 1),
@@ -150,13 +151,25 @@ static void env_unite(struct env *env)
 	free(sorted);
 }
 
-/* Adds the user's variables; values that are not UTF-8 are in base64. */
-static void env_given(struct env *env, const json_t *body)
+static void env_default(struct env *env, const char *name, const char *value)
 {
+	uint64_t hash;
+
+	strbuf_clear(&env->text);
+	strbuf_printf(&env->text, "%s=%s", name, value);
+	if (env_find(env, env->text.text, &hash) == env->list.n)
+		env_append(env, env->text.text);
+}
+
+/* Values that are not UTF-8 are in base64. */
+void draft_given(struct draft *p)
+{
+	struct env all = {.a = p->a}, *env = &all;
+	struct variable *list;
 	const json_t *v;
 	size_t i;
 
-	json_array_foreach(json_object_get(body, "environment"), i, v)
+	json_array_foreach(json_object_get(p->body, "environment"), i, v)
 	{
 		struct strbuf raw = {0};
 		const json_t *b = json_object_get(v, "base64");
@@ -168,6 +181,11 @@ static void env_given(struct env *env, const json_t *body)
 		strbuf_fini(&raw);
 	}
 	env_unite(env);
+	p->given = list = arena_alloc(p->a, (all.list.n + 1) * sizeof *list);
+	p->ngiven = all.list.n;
+	for (i = 0; i < all.list.n; i++)
+		list[i] = all.list.v[i];
+	vec_free(&all.list);
 }
 
 /* Sets defaults for parallel programs; the user may override them. */
@@ -175,22 +193,22 @@ static void env_parallel(const struct server *s, const struct draft *p, struct e
 {
 	/* The job is already bound to its CPUs: Open MPI would use the machine's first ones,
 	 * which may be another job's. */
-	env_set(env, "OMPI_MCA_hwloc_base_binding_policy", "none");
-	env_set(env, "PRTE_MCA_hwloc_default_binding_policy", "none");
+	env_default(env, "OMPI_MCA_hwloc_base_binding_policy", "none");
+	env_default(env, "PRTE_MCA_hwloc_default_binding_policy", "none");
 	if (s->jobs->entries.v[p->t->job].spec->uid == 0) {
-		env_set(env, "OMPI_ALLOW_RUN_AS_ROOT", "1");
-		env_set(env, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+		env_default(env, "OMPI_ALLOW_RUN_AS_ROOT", "1");
+		env_default(env, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
 	}
 	if (!draft_is_virtual(s, p))
 		return;
 	/* Virtual nodes may have more CPUs than the machine, and need no network to reach each
 	 * other. */
-	env_set(env, "OMPI_MCA_mpi_yield_when_idle", "1");
-	env_set(env, "OMPI_MCA_oob_tcp_if_include", "lo");
-	env_set(env, "OMPI_MCA_btl_tcp_if_include", "lo");
+	env_default(env, "OMPI_MCA_mpi_yield_when_idle", "1");
+	env_default(env, "OMPI_MCA_oob_tcp_if_include", "lo");
+	env_default(env, "OMPI_MCA_btl_tcp_if_include", "lo");
 	/* shared memory is named by host and local rank: two virtual nodes would collide */
 	if (draft_spans_virtual(s, p))
-		env_set(env, "OMPI_MCA_btl", "self,tcp");
+		env_default(env, "OMPI_MCA_btl", "self,tcp");
 }
 
 static void env_job(struct server *s, const struct draft *p, const struct order *o, struct env *env)
@@ -226,41 +244,25 @@ static void env_job(struct server *s, const struct draft *p, const struct order 
 	}
 }
 
-/* Lists the nodes of a job on one host, each once. */
-static void names_here(const struct server *s, const struct draft *p, struct strbuf *out)
-{
-	struct map seen = {0};
-
-	for (uint32_t i = 0; i < p->t->nfrags; i++) {
-		uint32_t node = (uint32_t)p->t->node[i];
-		if (map_get(&seen, node + 1, NULL))
-			continue;
-		map_set(&seen, node + 1, 1);
-		strbuf_printf(out, "%s%s", out->n ? " " : "", names_get(&s->cluster->node_names, node));
-	}
-	map_fini(&seen);
-}
-
 /* Sets which of the job's nodes this is, and how to reach the others. */
 static void env_hosts(const struct server *s, const struct draft *p, const struct order *o, struct env *env)
 {
 	struct strbuf names = {0};
-	int first = -1;
+	int last = -1;
 
-	for (int i = 0; i < o->nhosts; i++)
-		if (o->hosts[i].part == p->index) {
-			strbuf_printf(&names, "%s%s", names.n ? " " : "", o->hosts[i].name);
-			first = first < 0 ? i : first;
+	for (uint32_t i = draft_first(p); i < p->t->nfrags; i = p->next[i])
+		if (p->place[i] > last) {
+			strbuf_printf(&names, "%s%s", names.n ? " " : "",
+				      names_get(&s->cluster->node_names, (uint32_t)p->t->node[i]));
+			last = p->place[i];
 		}
-	env_set(env, "PBS_NODENUM", "%d", first < 0 ? 0 : first);
-	env_set(env, "PBS_VNODENUM", "%d", first < 0 ? 0 : first);
+	env_set(env, "PBS_NODENUM", "%d", p->place[draft_first(p)]);
+	env_set(env, "PBS_VNODENUM", "%d", p->place[draft_first(p)]);
 	/* Not set for the script if there are other nodes: MPICH's mpiexec passes its
 	 * environment to ranks there. */
 	if (p->t->nfrags && (o->room || (p->count == 1 && !draft_spans_virtual(s, p))))
 		env_set(env, "SHUNT_NODE", "%s",
 			names_get(&s->cluster->node_names, (uint32_t)p->t->node[draft_first(p)]));
-	if (o->nhosts == 0)
-		names_here(s, p, &names);
 	env_set(env, "SHUNT_HERE", "%s", strbuf_text(&names));
 	if (o->nhosts) {
 		env_place(env, "SHUNT_AGENT_SOCKET", "%s/agent.sock", p->run);
@@ -321,10 +323,11 @@ void draft_environment(struct server *s, const struct draft *p, struct order *o)
 {
 	struct env env = {.a = p->a};
 
-	vec_reserve(&env.list, VARIABLES);
-	env_set(&env, "LANG", "C.UTF-8");
+	vec_reserve(&env.list, p->ngiven + VARIABLES);
+	for (size_t i = 0; i < p->ngiven; i++)
+		vec_push(&env.list, p->given[i]);
+	env_default(&env, "LANG", "C.UTF-8");
 	env_parallel(s, p, &env);
-	env_given(&env, p->body);
 	env_job(s, p, o, &env);
 	/* otherwise a host listed once has all its cores */
 	env_set(&env, "OMPI_MCA_orte_set_default_slots", "1");

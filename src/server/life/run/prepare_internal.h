@@ -29,6 +29,9 @@ struct draft {
 	struct arena *a;
 	int index, count; /* this part's index and the number of parts */
 	const int *of;	  /* index of each fragment's part */
+	/* the first fragment of each part; for each fragment the next one of its part, or nfrags */
+	const uint32_t *first, *next;
+	const int *place; /* each fragment's node among all nodes, in the order of the node file */
 	const char *host; /* name used by the engine */
 	bool here;	  /* the part runs on this machine */
 	/* the host's state directory: our own, or a placeholder that the agent replaces */
@@ -36,6 +39,8 @@ struct draft {
 	const char *run, *rsh, *launcher;
 	const char *path; /* directory of our commands there, or "" if PATH already has it */
 	struct layout layout;
+	const struct variable *given; /* the user's variables, which all parts share; `ngiven` of them */
+	size_t ngiven;
 };
 
 /* Returns true if the whole job is on virtual nodes, which are parts of this machine. */
@@ -48,6 +53,8 @@ uint32_t draft_first(const struct draft *p);
 const char *replace_words(const struct server *s, uint32_t id, const char *path, struct arena *a);
 /* Sets o->carried and its ticket (prepare_files.c). */
 int draft_files(struct server *s, const struct draft *p, struct order *o, struct err *err);
+/* Reads the user's variables from the body. */
+void draft_given(struct draft *p);
 /* Sets o->env and o->foreign.nplaced from the rest of the order. */
 void draft_environment(struct server *s, const struct draft *p, struct order *o);
 
