@@ -4,6 +4,7 @@
 #include "support/bare.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +36,9 @@
 #include "server/api/frame/api.h"
 #include "server/api/frame/audience.h"
 #include "server/api/frame/route.h"
+#include "server/api/page/files.h"
 #include "server/api/stream/events.h"
+#include "server/api/stream/output.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/post.h"
@@ -107,6 +110,13 @@ const char *request_body(const struct http_request *r, size_t *ret_n)
 	if (ret_n)
 		*ret_n = r->n;
 	return r->body;
+}
+struct strbuf request_take_body(struct http_request *r)
+{
+	struct strbuf body = {0};
+
+	strbuf_add(&body, r->body, r->n);
+	return body;
 }
 struct peer request_peer(const struct http_request *r)
 {
@@ -433,8 +443,14 @@ void engine_limit(struct engine *e, const char *tag, int64_t walltime)
 		x->walltime = walltime;
 }
 
+int (*bare_opens)(const char *path, int flags, int mode);
+
 void engine_open(struct engine *e, uint64_t id, const struct nursery_user *who, const char *path, int flags, int mode)
 {
+	int fd = bare_opens ? bare_opens(path, flags, mode) : -1;
+
+	if (bare_opens && !files_opened(served, id, fd, fd < 0 ? strerror(errno) : NULL))
+		output_opened(served, id, fd, fd < 0 ? strerror(errno) : NULL);
 }
 void engine_erase(struct engine *e, const char *name, const struct nursery_user *who, const char *path)
 {

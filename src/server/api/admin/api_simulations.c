@@ -3,7 +3,7 @@
  * those in progress.
  */
 #include <jansson.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -162,14 +162,16 @@ void api_simulations(struct server *s, const struct call *c)
 
 void api_simulation(struct server *s, const struct call *c)
 {
-	unsigned long long id = strtoull(c->name, NULL, 10);
 	const struct simulated_past *x;
+	char id[24];
 
-	for (size_t i = 0; (x = simulator_kept(s, i)); i++)
-		if (x->id == id) {
+	for (size_t i = 0; (x = simulator_kept(s, i)); i++) {
+		snprintf(id, sizeof id, "%llu", (unsigned long long)x->id);
+		if (strcmp(id, c->name) == 0) {
 			simulation_reply(c->r, x);
 			return;
 		}
+	}
 	http_error(c->r, CODE_NOT_FOUND, "Simulation %.20s is not kept.", c->name);
 }
 

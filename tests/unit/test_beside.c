@@ -1,0 +1,438 @@
+/*
+ * test_beside.c - what the server reads and runs beside its requests: users' files, output of jobs,
+ * uploads, programs whose output is an answer, backups and copies of its store.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <jansson.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include <cmocka.h>
+
+#include "base/err.h"
+#include "base/file.h"
+#include "run/nursery.h"
+#include "run/order.h"
+#include "server/base/instance.h"
+#include "server/life/world/dispatch.h"
+#include "server/loop.h"
+#include "server/server.h"
+#include "server/site/backup.h"
+#include "server/site/belongings.h"
+#include "server/site/copystore.h"
+#include "store/store.h"
+#include "support/bare.h"
+#include "support/site.h"
+
+#define NOW INT64_C(1800000000)
+#define USER 1 /* daemon, whom every system has */
+
+static struct site *now; /* the site of the test that runs */
+static uv_timer_t beat;
+
+static void on_beat(uv_timer_t *t)
+{
+}
+
+/* Waits for what other processes and threads answer, a short while at a time. */
+static void between(struct server *s)
+{
+	uv_timer_start(&beat, on_beat, 20, 0);
+	uv_run(s->loop, UV_RUN_ONCE);
+	uv_timer_stop(&beat);
+}
+
+/* Opens files of the test's own directory alone; a directory is listed as empty. */
+static int opens(const char *path, int flags, int mode)
+{
+	static const char list[] = "{\"entries\":[],\"more\":false}";
+
+	if (strncmp(path, now->dir, strlen(now->dir)) != 0) {
+		errno = EACCES;
+		return -1;
+	}
+	int fd = open(path, flags | O_CLOEXEC, mode);
+	if (fd < 0 || !(flags & O_DIRECTORY))
+		return fd;
+	close(fd);
+	fd = memfd_create("list", MFD_CLOEXEC);
+	assert_int_equal(write(fd, list, sizeof list - 1), sizeof list - 1);
+	return fd;
+}
+
+static int setup(void **state)
+{
+	int rc = site_setup(state, "n1:cpus=4", NOW);
+
+	now = *state;
+	bare_opens = opens;
+	bare_between = between;
+	uv_timer_init(now->s->loop, &beat);
+	return rc;
+}
+
+static int teardown(void **state)
+{
+	bare_opens = NULL;
+	bare_between = NULL;
+	uv_close((uv_handle_t *)&beat, NULL);
+	uv_run(now->s->loop, UV_RUN_NOWAIT);
+	return site_teardown(state);
+}
+
+/* Puts the test's directory, and a number, into a text. Valid until the next call. */
+static const char *here(const char *fmt, ...)
+{
+	static char text[4][1000];
+	static int turn;
+	char *ret = text[turn++ % 4];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(ret, sizeof *text, fmt, ap);
+	va_end(ap);
+	return ret;
+}
+
+static void says(const char *text)
+{
+	if (!strstr(strbuf_text(&now->a.body), text))
+		fail_msg("%s is not in %s", text, strbuf_text(&now->a.body));
+}
+
+static void ask(uid_t uid, const char *method, const char *path, const char *body, int status, const char *text)
+{
+	int got = site_ask(now, uid, method, path, body);
+
+	if (got != status)
+		fail_msg("%s %s: %d %s", method, path, got, strbuf_text(&now->a.body));
+	says(text);
+}
+
+static void put(const char *name, int mode, const char *text)
+{
+	assert_int_equal(file_replace(here("%s/%s", now->dir, name), (mode_t)mode, text, strlen(text), 0), 0);
+}
+
+static void content_is(const char *path, const char *text)
+{
+	struct strbuf out = {0};
+
+	assert_int_equal(file_read(path, 0, 1 << 20, &out), 0);
+	assert_string_equal(strbuf_text(&out), text);
+	strbuf_fini(&out);
+}
+
+/* Returns the only file that a pattern fits. Valid until the next call. */
+static const char *only(const char *pattern)
+{
+	static char path[300];
+	glob_t g;
+
+	assert_int_equal(glob(pattern, 0, NULL, &g), 0);
+	assert_int_equal(g.gl_pathc, 1);
+	snprintf(path, sizeof path, "%s", g.gl_pathv[0]);
+	globfree(&g);
+	return path;
+}
+
+/* Takes what is printed, until printed() compares it. */
+static int terminal = -1;
+
+static void printing(void)
+{
+	int fd = open(here("%s/printed", now->dir), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	fflush(stdout);
+	terminal = dup(1);
+	assert_true(fd >= 0 && dup2(fd, 1) == 1);
+	close(fd);
+}
+
+static void printed(const char *text)
+{
+	struct strbuf out = {0};
+
+	fflush(stdout);
+	dup2(terminal, 1);
+	close(terminal);
+	assert_int_equal(file_read(here("%s/printed", now->dir), 0, 1 << 20, &out), 0);
+	if (!strstr(strbuf_text(&out), text))
+		fail_msg("%s is not in %s", text, strbuf_text(&out));
+	strbuf_fini(&out);
+}
+
+/* ---- files ---- */
+
+static void files_are_read(void **state)
+{
+	put("data", 0600, "some bytes\n");
+	ask(USER, "GET", here("/v1/files/content?path=%s/data", now->dir), NULL, 200, "some bytes\n");
+	ask(USER, "GET", here("/v1/files/content?path=%s/none", now->dir), NULL, 404, "No such file");
+	ask(USER, "GET", "/v1/files/content?path=/etc/shadow", NULL, 404, "Permission denied");
+	ask(USER, "GET", here("/v1/files/content?path=%s/../data", now->dir), NULL, 400, "A path has no");
+	ask(USER, "GET", here("/v1/files?path=%s", now->dir), NULL, 200, "\"entries\":[],\"more\":false");
+	says(now->dir);
+	ask(USER, "GET", here("/v1/files?path=%s/data", now->dir), NULL, 404, "Not a directory");
+}
+
+static void files_are_written(void **state)
+{
+	const char *path = here("/v1/files/content?path=%s/new", now->dir);
+
+	ask(USER, "PUT", path, "first", 200, "\"size\":5");
+	content_is(here("%s/new", now->dir), "first");
+	ask(USER, "PUT", path, "second", 409, "File exists");
+	content_is(here("%s/new", now->dir), "first");
+	ask(USER, "PUT", here("/v1/files/content?path=%s/no/new", now->dir), "x", 409, "No such file");
+	ask(USER, "POST", "/v1/uploads?name=good", "this is not a tar file", 400, "");
+	ask(USER, "POST", "/v1/uploads?name=-x", "x", 400, "The name of the directory has 1 to 64");
+	ask(USER, "POST", "/v1/uploads", "x", 400, "The name of the directory has 1 to 64");
+}
+
+/* ---- output ---- */
+
+static const char *job_run(void)
+{
+	static char tag[64];
+	const struct bare_attempt *all;
+	size_t n;
+
+	ask(USER, "POST", "/v1/jobs",
+	    here("{\"script\":\"true\",\"output\":\"%s/out\",\"error\":\"%s/err\"}", now->dir, now->dir), 201, "");
+	for (int i = 0; i < 3; i++)
+		server_turn(now->s);
+	n = bare_attempts(&all);
+	assert_int_equal(n, 1);
+	snprintf(tag, sizeof tag, "%s", all[0].tag);
+	bare_started(now->s, tag);
+	server_turn(now->s);
+	return tag;
+}
+
+static void output_grows(void **state)
+{
+	const char *tag = job_run();
+
+	ask(USER, "POST", "/v1/jobs", "{\"script\":\"true\",\"hold\":\"u\"}", 201, "");
+	ask(USER, "GET", "/v1/jobs/2/output", NULL, 409, "The job has not started yet");
+	ask(USER, "GET", "/v1/jobs/1/output", NULL, 200, ""); /* it is yet to be created */
+	assert_int_equal(now->a.body.n, 0);
+	put("out", 0600, "line 1\nline 2\n");
+	put("err", 0600, "oops\n");
+	ask(USER, "GET", "/v1/jobs/1/output", NULL, 200, "line 1\nline 2\n");
+	ask(USER, "GET", "/v1/jobs/1/output?from=7", NULL, 200, "line 2\n");
+	assert_int_equal(now->a.body.n, 7);
+	ask(USER, "GET", "/v1/jobs/1/output?stream=err", NULL, 200, "oops\n");
+	ask(2, "GET", "/v1/jobs/1/output", NULL, 404, "no job 1");
+	site_set(now, "query_other_jobs", "True");
+	ask(2, "GET", "/v1/jobs/1/output", NULL, 403, "Only its owner and managers");
+	ask(USER, "GET", "/v1/jobs/1/terminal", NULL, 409, "it is not interactive");
+	ask(2, "GET", "/v1/jobs/1/terminal", NULL, 403, "its owner's alone");
+	bare_forget(tag);
+	dispatch_engine.attempt_ended(
+		now->s, &(struct result){.tag = tag, .how = RESULT_EXITED, .ended_us = NOW * 1000000, .session = 1});
+	server_turn(now->s);
+	ask(USER, "GET", "/v1/jobs/1/output", NULL, 200, "line 1\nline 2\n");
+	ask(USER, "GET", "/v1/jobs/1/output?follow=1", NULL, 200, "line 1\nline 2\n");
+	assert_int_equal(unlink(here("%s/out", now->dir)), 0);
+	ask(USER, "GET", "/v1/jobs/1/output", NULL, 404, "The output can't be read");
+}
+
+/* ---- programs ---- */
+
+#define RESULT "{\"jobs\":3,\"procs\":4,\"over_time\":{\"begin\":0,\"end\":60,\"samples\":1},\"runs\":[],\"other\":1}"
+
+/* Lets a script stand for the command `shunt`. */
+static void shunt_is(const char *script)
+{
+	put("shunt", 0700, script);
+	now->s->instance->rsh[0] = '\0';
+	snprintf(now->s->instance->rsh, sizeof now->s->instance->rsh, "%s/rsh", now->dir);
+}
+
+static void simulations(void **state)
+{
+	ask(getuid(), "POST", "/v1/simulations", "{\"policies\":[\"nosuch\"]}", 400, "is not a policy");
+	snprintf(now->s->instance->rsh, sizeof now->s->instance->rsh, "%s/rsh", now->dir);
+	ask(getuid(), "POST", "/v1/simulations", "{\"policies\":[\"easy\"]}", 409, "can't be started");
+	shunt_is("#!/bin/sh\necho 'shunt simulate: no jobs ended' >&2; exit 1\n");
+	ask(getuid(), "POST", "/v1/simulations", "{\"policies\":[\"easy\"]}", 409,
+	    "The simulation failed: no jobs ended");
+	shunt_is("#!/bin/sh\necho no JSON\n");
+	ask(getuid(), "POST", "/v1/simulations", "{\"policies\":[\"easy\"]}", 409, "something else than a result");
+	shunt_is("#!/bin/sh\necho \"$@\" >> $0.asked\necho '" RESULT "'\n");
+	ask(getuid(), "POST", "/v1/simulations", "{\"policies\":[\"easy\",\"shunt\",\"easy\"],\"days\":7}", 200,
+	    "\"days\":7,\"policies\":[\"easy\",\"shunt\"],\"asked\":1800000000,\"made\":1800000000");
+	assert_null(strstr(strbuf_text(&now->a.body), "other"));
+	content_is(here("%s/shunt.asked", now->dir),
+		   "simulate --from-history 7d --live --policy easy,shunt --json --over-time --cores 1\n");
+	/* the same again is known, unless it is to be computed again */
+	ask(getuid(), "POST", "/v1/simulations", "{\"policies\":[\"easy\",\"shunt\"],\"days\":7}", 200, "\"id\":4");
+	ask(getuid(), "POST", "/v1/simulations", "{\"policies\":[\"easy\",\"shunt\"],\"days\":7,\"again\":true}", 200,
+	    "\"id\":5");
+	ask(getuid(), "POST", "/v1/simulations", "{\"policies\":[\"easy\",\"shunt\"]}", 200, "\"days\":30");
+	ask(getuid(), "GET", "/v1/simulations", NULL, 200, "\"running\":null,\"simulations\":[{\"id\":6,");
+	ask(getuid(), "GET", "/v1/simulations/5", NULL, 200, "\"jobs\":3");
+	ask(getuid(), "GET", "/v1/simulations/1", NULL, 404, "is not kept");
+	ask(getuid(), "GET", "/v1/simulations/5x", NULL, 404, "is not kept");
+}
+
+static void other_clusters(void **state)
+{
+	ask(getuid(), "GET", "/v1/clusters", NULL, 200, "\"clusters\":[]"); /* a server of many users */
+	ask(getuid(), "POST", "/v1/clusters/east", "{}", 404, "Only the user of a personal instance");
+	now->s->instance->multi = false;
+	shunt_is("#!/bin/sh\necho '[{\"name\":\"east\",\"servers\":\"e:1\",\"secret\":1}]'\n");
+	ask(getuid(), "GET", "/v1/clusters", NULL, 200,
+	    "{\"clusters\":[{\"name\":\"east\",\"servers\":\"e:1\",\"trouble\":null}]}");
+	shunt_is("#!/bin/sh\n[ \"$*\" = 'page --cluster=east' ] && echo https://east/x#k\n");
+	ask(getuid(), "POST", "/v1/clusters/east", "{}", 201, "\"url\":\"https://east/x#k\"");
+	shunt_is("#!/bin/sh\necho ftp://east/\n");
+	ask(getuid(), "POST", "/v1/clusters/east", "{}", 409, "not the address of a page");
+	shunt_is("#!/bin/sh\necho 'shunt page: no login' >&2; exit 1\n");
+	ask(getuid(), "POST", "/v1/clusters/east", "{}", 409, "no login");
+	shunt_is("#!/bin/sh\nexit 3\n");
+	ask(getuid(), "GET", "/v1/clusters", NULL, 409, "'shunt' ");
+}
+
+/* ---- copies of the store ---- */
+
+static const char *store_path(void)
+{
+	return here("%s/shunt.db", now->dir);
+}
+
+static void backups(void **state)
+{
+	char store[100], dir[100], mark[100], restored[100], backup[200];
+	int rc;
+	struct err err;
+	struct stat st;
+
+	snprintf(store, sizeof store, "%s", store_path());
+	snprintf(dir, sizeof dir, "%s/backups", now->dir);
+	snprintf(mark, sizeof mark, "%s/backed-up", now->dir);
+	snprintf(restored, sizeof restored, "%s/other.db", now->dir);
+	ask(getuid(), "POST", "/v1/jobs", "{\"script\":\"true\",\"hold\":\"u\"}", 201, "");
+	assert_true(backup_make(store, dir, 1, mark, true, &err) < 0);
+	assert_non_null(strstr(err.text, "No such file"));
+	assert_int_equal(stat(mark, &st), -1);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	put("backups/unfinished.db", 0600, "what a killed backup left");
+	printing();
+	rc = backup_make(store, dir, 1, mark, false, &err);
+	printed("1 job, 1 job description, 1 script");
+	assert_int_equal(rc, 0);
+	assert_int_equal(stat(mark, &st), 0);
+	assert_int_equal(stat(here("%s/unfinished.db", dir), &st), -1);
+	put("backups/shunt-20200101T000000Z.db", 0600, "old");
+	/* one second has one backup */
+	printing();
+	for (rc = -EEXIST; rc == -EEXIST; rc = backup_make(store, dir, 1, mark, true, &err))
+		usleep(50000);
+	printed("\"same\": true");
+	assert_int_equal(rc, 0);
+	snprintf(backup, sizeof backup, "%s", only(here("%s/shunt-*", dir))); /* one is kept */
+	assert_int_equal(stat(here("%s/shunt-20200101T000000Z.db", dir), &st), -1);
+
+	assert_true(backup_restore(here("%s/none.db", dir), restored, false, &err) < 0);
+	put("bad.db", 0600, "this is not a store");
+	put("other.db", 0600, "nor is this");
+	assert_true(backup_restore(here("%s/bad.db", now->dir), restored, false, &err) < 0);
+	content_is(restored, "nor is this"); /* it is unchanged */
+	printing();
+	rc = backup_restore(backup, restored, false, &err);
+	printed("What was there before is in ");
+	assert_int_equal(rc, 0);
+	content_is(only(here("%s.before-*", restored)), "nor is this");
+
+	struct store *s;
+	assert_int_equal(store_open(restored, &s, &err), 0);
+	assert_string_equal(store_id(s), store_id(now->s->store));
+	store_close(s);
+}
+
+static void copies(void **state)
+{
+	char store[100], to[100], conf[100], long_name[3000];
+	struct err err;
+
+	snprintf(store, sizeof store, "%s", store_path());
+	snprintf(to, sizeof to, "%s/copy.db", now->dir);
+	snprintf(conf, sizeof conf, "conf:%s/conf", now->dir);
+	memset(long_name, 'x', sizeof long_name - 1);
+	long_name[sizeof long_name - 1] = '\0';
+	assert_int_equal(copy_store(long_name, to, false, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "too long"));
+	assert_int_equal(copy_store("postgresql://u:secret@h/db", to, false, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "which every user of this machine can read"));
+	assert_true(copy_store(conf, to, false, &err) < 0);
+	put("conf", 0600, "# empty\n");
+	assert_int_equal(copy_store(conf, to, false, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "sets no 'store'"));
+	assert_true(copy_store(store, to, false, &err) < 0);
+	assert_non_null(strstr(err.text, "another process has locked it")); /* the server */
+	ask(getuid(), "POST", "/v1/jobs", "{\"script\":\"true\",\"hold\":\"u\"}", 201, "");
+	store_close(now->s->store);
+	now->s->store = NULL;
+	printing();
+	int rc = copy_store(store, to, false, &err);
+	printed("Now set 'store' in the configuration file");
+	assert_int_equal(rc, 0);
+	assert_true(copy_store(store, to, false, &err) < 0); /* there is one */
+	assert_int_equal(store_open(store, &now->s->store, &err), 0);
+}
+
+static void belongings(void **state)
+{
+	struct err err;
+	struct stat st;
+	char id[80];
+
+	assert_int_equal(belongings_check(now->s, &err), 0); /* no files */
+	assert_int_equal(belongings_set_aside(now->s, &err), -ENOENT);
+	belongings_mark(now->s);
+	snprintf(id, sizeof id, "%s\n", store_id(now->s->store));
+	content_is(here("%s/store-id", now->dir), id);
+	assert_int_equal(belongings_check(now->s, &err), 0);
+	put("store-id", 0600, "another\n");
+	put("scripts/1", 0600, "true\n");
+	assert_int_equal(belongings_check(now->s, &err), -ESTALE);
+	assert_non_null(strstr(err.text, "belong to another store, another;"));
+	assert_non_null(strstr(err.text, "'shuntd --system --set-aside'"));
+	printing();
+	int rc = belongings_set_aside(now->s, &err);
+	printed("The files of the other store are in ");
+	assert_int_equal(rc, 0);
+	content_is(only(here("%s/set-aside-*/scripts/1", now->dir)), "true\n");
+	content_is(only(here("%s/set-aside-*/store-id", now->dir)), "another\n");
+	assert_int_equal(belongings_check(now->s, &err), 0);
+	assert_int_equal(mkdir(here("%s/scripts", now->dir), 0700), 0);
+	put("scripts/7", 0600, "true\n");
+	put("scripts/.keep", 0600, "");
+	belongings_sweep(now->s);
+	assert_int_equal(stat(here("%s/scripts/7", now->dir), &st), -1);
+	assert_int_equal(stat(here("%s/scripts/.keep", now->dir), &st), 0);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(files_are_read), TEST(files_are_written), TEST(output_grows), TEST(simulations),
+		TEST(other_clusters), TEST(backups),	       TEST(copies),	   TEST(belongings),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
