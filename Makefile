@@ -45,8 +45,8 @@ test: packages-test moved-build-test build-test/build.ninja
 build-test/build.ninja: | packages-test moved-build-test
 	@CC_LD=lld meson setup build-test -Dbuildtype=debug -Doptimization=1 -Dc_args=-g1 -Dc_link_args=-no-pie -Db_sanitize=address,undefined -Dfaults=true
 
-# Outside CI: it takes some ten minutes, and needs root.
-test-vm: build
+# Outside CI: it takes some twenty minutes, and needs root.
+test-vm: build deb
 	@tools/test-vm build
 
 # Outside CI: some minutes.

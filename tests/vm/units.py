@@ -1,4 +1,4 @@
-"""What the two parts under systemd share: commands as root and as users, jobs asked for by the commands alone."""
+"""What the parts under systemd share: commands as root and as users, jobs asked for by the commands alone."""
 import glob
 import os
 import sys
@@ -45,3 +45,41 @@ def output(id, least=1):
 
 def journal(unit):
     return sh("journalctl", "-u", unit, "-n", "40", "--no-pager").out + sh("systemctl", "status", unit, "--no-pager").out
+
+
+GROUP = "group=/sys/fs/cgroup$(sed s/0::// /proc/self/cgroup)\n"
+WAITS = GROUP + "echo $group; cat $group/memory.max; until [ -e go-$PBS_JOBID ]; do sleep 0.2; done; rm go-$PBS_JOBID; echo done\n"
+
+
+def go_on(id):
+    sh("touch", "go-%s.vm" % id, user="alice")
+
+
+def runs_on(unit, how, change, *args):
+    """A job that began before what is done to the unit ends well after it."""
+    id = sub("-l", "mem=100mb", *args, script=WAITS)
+    lines = output(id, 2)
+    before = job_is(id, "R")
+    same("a job runs, with its memory limited", lines[1:], [str(100 << 20)])
+    change()
+    holds("%s: the unit is active" % how, until(lambda: active(unit), PATIENCE), journal(unit))
+    holds("the server answers", until(lambda: sh("shunt", "status").code == 0, PATIENCE), journal("shunt"))
+    after = until(lambda: job(id), PATIENCE)
+    same("its job is the same", after.get("session_id"), before.get("session_id"))
+    go_on(id)
+    j = job_is(id, "C")
+    same("and ends well", (j and j.get("exit_status"), output(id, 3)[-1:]), ("0", ["done"]))
+    holds("its group is removed", lines and until(lambda: not os.path.exists(lines[0]), PATIENCE), lines)
+
+
+def join():
+    """This machine becomes the node "second" of its own server."""
+    text = sh("shunt", "token", "create").out
+    words = re.search(r"^ +(shunt join \S+)\n.*?^ +(\S+\.\S+\.\S+)$", text, re.M | re.S)
+    holds("shunt token create", words, text)
+    r = sh(*words.group(1).split(), words.group(2), "--name", "second")
+    holds("shunt join", r.code == 0, r)
+    holds("its unit is active", until(lambda: active("shunt-agent"), PATIENCE), journal("shunt-agent"))
+    has("and enabled", sh("systemctl", "is-enabled", "shunt-agent").out, "enabled")
+    holds("the node is free", until(lambda: re.search("^second +free", sh("shunt", "nodes").out, re.M), PATIENCE),
+        sh("shunt", "nodes").out + journal("shunt-agent"))
