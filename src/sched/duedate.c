@@ -15,6 +15,7 @@
 #define YOUNG_SPAN 1.5	/* distance of due dates until then, in times that all present work would take */
 #define YOUNG_WIDTH 0.5 /* fraction by which that distance is shorter for a job as wide as the machine */
 #define REVIEW 86400	/* seconds between two looks at that share */
+#define LATER_UNTIL 0.9 /* share of EASY's longest wait at which spans are no longer extended */
 
 /* The rule where wide jobs are rare. */
 static const struct due_rule rare = {
@@ -51,12 +52,10 @@ static double work_length(const struct history *h)
  * come earlier where their own turnaround needs it and the others can pay. */
 static struct due_rule rule_common(const struct sched *s)
 {
-	int64_t jobs = 0;
-	struct shadow_sums x = {1, 1, 1};
+	int64_t jobs;
+	struct shadow_sums x = shadow_ratios(s->due.shadow, &jobs);
 	double favour = 1, need = 0;
 
-	if (s->due.shadow)
-		x = shadow_ratios(s->due.shadow, &jobs);
 	if (jobs) {
 		favour = fmin(1, exp(20 * (x.area - fmax(x.turnaround, x.slowdown + 0.05))));
 		need = fmin(x.area - 0.96, x.area - fmax(x.turnaround, x.slowdown)) / 0.03;
@@ -71,6 +70,18 @@ static struct due_rule rule_common(const struct sched *s)
 		.share_drain = 0.35 * favour,
 		.firm = FIRM_MAX,
 	};
+}
+
+/* Returns how much longer spans are, up to 1, where the mean turnaround has become longer than
+ * EASY's and the longest wait has not come near EASY's: many jobs that are overdue have many firm
+ * reservations, which cost most where walltimes say little. */
+static double spans_later(const struct sched *s)
+{
+	int64_t jobs;
+	struct shadow_sums x = shadow_ratios(s->due.shadow, &jobs);
+	double lost = x.turnaround - fmax(1, x.area);
+
+	return lost > 0 && s->history.longest_wait <= LATER_UNTIL * x.longest ? 1 - exp(-20 * lost) : 0;
 }
 
 /* Returns true if wide jobs do much of the work. */
@@ -89,11 +100,13 @@ void due_tune(struct sched *s)
 		s->due.wide = wide_common(s);
 		s->due.review = s->now + REVIEW;
 	}
-	if (s->due.shadow)
+	if (s->due.shadow) { /* a copy keeps what its original had */
 		shadow_advance(s->due.shadow, s->now, s->c->total.v[RES_CPU]);
+		s->due.later = spans_later(s);
+	}
 	if (!s->due.wide)
 		s->due.rule = rare;
-	else if (s->due.shadow) /* a copy keeps the last one */
+	else if (s->due.shadow)
 		s->due.rule = rule_common(s);
 }
 
@@ -188,7 +201,7 @@ void due_submit(struct sched *s, struct waiting *w)
 		due_young(s, w, job);
 		return;
 	}
-	w->due = job->rank + fmax(r->span_least * span, span - earlier);
+	w->due = job->rank + (1 + s->due.later) * fmax(r->span_least * span, span - earlier);
 	w->key = job->rank - r->key_width * work_length(h) * sqrt(width);
 	/* one order for both kinds: small jobs have negative keys, by area; the others follow by
 	 * arrival */

@@ -242,6 +242,7 @@ struct due_rule {
 /* due.c: state of common jobs ordered by due date. */
 struct due {
 	struct due_rule rule;
+	double later;	       /* how much longer all spans are, as a share of them */
 	bool wide;	       /* wide jobs do much of the work */
 	uint32_t newest;       /* job that was submitted last while few had finished */
 	double newest_rank;    /* its rank */

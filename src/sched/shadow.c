@@ -265,6 +265,7 @@ static void sums_add(struct shadow_sums *s, const struct follower *f, int64_t st
 	double run = (double)(f->end - f->begin), stay = (double)(start - f->submit) + run;
 
 	s->turnaround += stay;
+	s->longest = fmax(s->longest, stay - run);
 	s->slowdown += fmax(1, stay / fmax(run, BRIEF));
 	s->area += stay * run * (double)f->cpus;
 }
@@ -486,5 +487,6 @@ struct shadow_sums shadow_ratios(const struct shadow *h, int64_t *ret_jobs)
 		.turnaround = ratio(h->ours.turnaround, h->easy.turnaround, h->ended),
 		.slowdown = ratio(h->ours.slowdown, h->easy.slowdown, h->ended),
 		.area = ratio(h->ours.area, h->easy.area, h->ended),
+		.longest = h->easy.longest,
 	};
 }

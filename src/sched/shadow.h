@@ -33,13 +33,14 @@ struct shadow_sums {
 	double turnaround; /* seconds */
 	double slowdown;   /* bounded by run times of 10 seconds */
 	double area;	   /* turnaround weighted by CPU-seconds */
+	double longest;	   /* longest wait, seconds */
 };
 
 /* Returns the sums of the shadow's own schedule, and writes the number of jobs. */
 struct shadow_sums shadow_easy(const struct shadow *h, int64_t *ret_jobs);
 
 /* Returns the real sums divided by those of the shadow, drawn towards 1 while few jobs have
- * ended; 1 if there are none. Writes the number of jobs. */
+ * ended; 1 if there are none. The longest wait is the shadow's own. Writes the number of jobs. */
 struct shadow_sums shadow_ratios(const struct shadow *h, int64_t *ret_jobs);
 
 #endif

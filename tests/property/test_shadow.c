@@ -115,6 +115,7 @@ static void test_is_easy(void **state)
 		assert_int_equal(n, w->jobs.n);
 		assert_int_equal(llround(x.turnaround), llround(easy.turnaround.mean * (double)n));
 		assert_true(fabs(x.slowdown / (double)n - easy.bslow.mean) < 1e-6 * easy.bslow.mean);
+		assert_int_equal(llround(x.longest), llround(easy.wait.max));
 		shadow_destroy(f.shadow);
 		workload_destroy(w);
 	}

@@ -355,10 +355,41 @@ static void wide_work_is_observed(void **state)
 	world_fini(&w);
 }
 
+/* Adds a job that has ended to the shadow of EASY. */
+static void shadow_saw(struct world *w, uint32_t job, int64_t cpus, int64_t start, int64_t seconds)
+{
+	shadow_wait(w->s->due.shadow, job, 0, cpus, seconds);
+	shadow_start(w->s->due.shadow, job, start);
+	shadow_finish(w->s->due.shadow, job, start + seconds);
+}
+
+/* Due dates are later where the mean turnaround is longer than EASY's, as long as the longest wait
+ * is less than nine tenths of EASY's. */
+static void spans_grow_where_turnaround_is_lost(void **state)
+{
+	struct world w;
+
+	world_init(&w, "shunt");
+	w.c->settings.starve_after = STARVE_AUTO;
+	world_add_nodes(&w, 1, 8);
+	world_open(&w);
+	shadow_saw(&w, 1, 8, 0, 100);
+	shadow_saw(&w, 2, 1, 300, 1); /* EASY starts it at 100 */
+	w.s->now = 1000;
+	w.s->history.longest_wait = 91;
+	due_tune(w.s);
+	assert_true(w.s->due.later == 0);
+	w.s->history.longest_wait = 90;
+	due_tune(w.s);
+	assert_true(w.s->due.later > 0.1 && w.s->due.later < 0.2); /* 1 - exp(-20 (401/201 - 1) 2/302) */
+	world_fini(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(wide_work_is_observed),
+		cmocka_unit_test(spans_grow_where_turnaround_is_lost),
 		cmocka_unit_test(ranks_match_sorted_array),
 		cmocka_unit_test(cursor_follows_rising_priorities),
 	};
