@@ -79,13 +79,11 @@ static bool set_has(const struct word_set *x, uint32_t word_)
 	return x->any || map_get(&x->words, word_, &(uint64_t){0});
 }
 
-static bool filter_fits(const struct filter *f, const struct spec *p, char state)
+/* Judges by all but the state. */
+static bool filter_fits(const struct filter *f, const struct spec *p)
 {
-	if (!set_has(&f->user, p->owner) || !set_has(&f->queue, p->queue))
-		return false;
-	if (f->name && strcmp(f->name, p->name) != 0)
-		return false;
-	return !f->state || strchr(f->state, state) != NULL;
+	return set_has(&f->user, p->owner) && set_has(&f->queue, p->queue) &&
+	       (!f->name || strcmp(f->name, p->name) == 0);
 }
 
 /* Returns true if the job waits for something other than its turn. */
@@ -144,19 +142,16 @@ static bool listing_next(struct listing *l, uint32_t *ret, const struct array **
 		l->at++;
 		if (!e->spec)
 			continue;
-		*ret_array = NULL;
-		if (a && whole) {
-			/* the array is one row, in place of its first element */
-			if (id != a->first)
-				continue;
-			*ret_array = a;
-		}
-		if (!may_see(s, &l->who, e->spec))
+		/* an array is one row, in place of its first element, and all elements have one owner */
+		if (a && !l->chosen && (whole || !set_has(&l->f.user, e->spec->owner)))
+			l->at = a->first + a->count;
+		*ret_array = a && whole ? a : NULL;
+		if ((*ret_array && id != a->first) || !may_see(s, &l->who, e->spec) || !filter_fits(&l->f, e->spec))
 			continue;
 
 		char state = *ret_array ? array_state(s, a) : entry_state(s, id);
 
-		if (!filter_fits(&l->f, e->spec, state) || is_too_old(s, &l->f, id, *ret_array, state) ||
+		if ((l->f.state && !strchr(l->f.state, state)) || is_too_old(s, &l->f, id, *ret_array, state) ||
 		    (l->f.blocked && (*ret_array || !is_blocked(s, id))))
 			continue;
 		if (l->limit == 0) {

@@ -178,7 +178,8 @@ static void waiting_inside(const struct subject *o, struct json *j)
 
 	for (size_t i = 0; i < o->waiting.n && left > 0; i++) {
 		left -= job_write(o, j, o->waiting.v[i], NULL);
-		map_set(&listed, o->waiting.v[i], 1);
+		if (o->waiting.v[i] >= newest(s))
+			map_set(&listed, o->waiting.v[i], 1);
 	}
 	for (uint32_t id = newest(s); id < s->jobs->entries.n && left > 0; id++) {
 		uint64_t is;
