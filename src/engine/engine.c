@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "engine/engine_internal.h"
+#include "run/task.h"
 
 /* seconds from SIGTERM to SIGKILL for an attempt from before the server's start */
 #define GRACE_UNKNOWN 10
@@ -145,7 +146,7 @@ void engine_signal(struct engine *e, const char *tag, int signal)
 	struct gang *g = gang_find(e, tag);
 	bool end = signal == SIGTERM || signal == SIGKILL;
 
-	if (!g || g->told || signal < 1 || signal > SIGRTMAX)
+	if (!g || g->told || (signal != TASKS_WORD && (signal < 1 || signal > SIGRTMAX)))
 		return;
 	if (end && g->part[0].state == PART_WAITS)
 		part_never(e, &g->part[0]);

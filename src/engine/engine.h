@@ -84,8 +84,9 @@ void engine_stop(struct engine *e); /* jobs keep running */
 void engine_start(struct engine *e, const struct part_order *parts, int n);
 /* Returns the number of unanswered orders to this machine; other hosts don't count. */
 size_t engine_backlog(const struct engine *e);
-void engine_signal(struct engine *e, const char *tag,
-		   int signal); /* signals all parts; remembered for hosts that are disconnected */
+/* Signals all parts; remembered for hosts that are disconnected. TASKS_WORD (run/task.h), which is
+ * not, lets them take tasks. */
+void engine_signal(struct engine *e, const char *tag, int signal);
 /* Sets the total run time in seconds, replacing the order's; remembered for disconnected hosts. */
 void engine_limit(struct engine *e, const char *tag, int64_t walltime);
 /* Orders the attempt to save its work (run/checkpoint.h) within `seconds` (0: the order's

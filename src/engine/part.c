@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "engine/engine_internal.h"
+#include "run/task.h"
 
 bool part_is_over(const struct part *p)
 {
@@ -115,6 +116,11 @@ void part_signal(struct engine *e, struct part *p, int signal)
 			   : signal == SIGCONT || signal == SIGSTOP ? SIGNAL_BIT(SIGCONT) | SIGNAL_BIT(SIGSTOP)
 								    : 0;
 
+	if (signal == TASKS_WORD) { /* useful only now */
+		if (part_listens(e, p))
+			host_signal(e, p->host, p->gang->tag, signal);
+		return;
+	}
 	p->wanted = (p->wanted & ~settled) | SIGNAL_BIT(signal);
 	p->given &= ~settled;
 	if (part_listens(e, p))

@@ -32,6 +32,8 @@
 #define TASKS_MOST 8192	    /* maximum tasks, in this process and in separate ones */
 #define TASKS_OF_ONE 1024
 #define PATIENCE_MS 30000
+#define AWAIT_MS 10000 /* for a shepherd that is to take tasks */
+#define AGAIN_MS 20
 #define LINK_WITH ", link with "
 
 /* A user of this host. */
@@ -64,6 +66,10 @@ struct caller {
 	json_t *first;		/* the first frame; NULL: not received, or passed on */
 	char *node;		/* the node that it named */
 	struct talk *talk;	/* open while the shepherd is queried */
+	uv_timer_t *pause;	/* runs until the shepherd is queried again; NULL: it does not */
+	uint64_t until;		/* uv_now() up to which it is */
+	struct order_host host; /* where a client of the server's enters a job; name NULL: not one */
+	char *tag;		/* attempt that it enters */
 	struct task_here *here; /* once decided, one of these is set */
 	struct task_far *far;
 	bool runs;   /* it is permitted and has begun */
@@ -114,11 +120,21 @@ static void link_drop(struct link *l, const char *reason)
 	link_close(l, reason);
 }
 
+static void on_pause_closed(uv_handle_t *h)
+{
+	free(h);
+}
+
 /* Ends a caller. Data already queued is still sent; a program that is running, here or there, is
  * ended. */
 static void caller_end(struct caller *c)
 {
 	talk_close(c->talk);
+	if (c->pause)
+		uv_close((uv_handle_t *)c->pause, on_pause_closed);
+	free(c->tag);
+	free((char *)c->host.name);
+	free((char *)c->host.address);
 	task_here_close(c->here);
 	/* the client is gone: the program there must end, even if it does not read its input */
 	task_far_close(c->far, !c->link);
@@ -309,12 +325,16 @@ static bool peer_is_of(const struct task_place *p, const struct cert_names *peer
 
 static void place_known(struct caller *c, const struct task_place *p)
 {
-	const struct order_host *host = host_find(p, c->node);
+	const struct order_host here = {.part = p->part}, *host = host_find(p, c->node);
 	struct strbuf text = {0};
 
+	/* the server has checked that its client may enter the job here */
+	bool entered = c->host.name || (!c->purse && c->peer.role == CERT_SERVER && c->until);
+	if (entered)
+		host = &here;
 	if (c->purse && c->purse->uid != p->uid) {
 		caller_refuse(c, "it is another user's job");
-	} else if (!c->purse && !peer_is_of(p, &c->peer)) {
+	} else if (!c->purse && !entered && !peer_is_of(p, &c->peer)) {
 		caller_refuse(c, "your host has no part of that job");
 	} else if (!host || (!c->purse && host->part != p->part)) {
 		strbuf_printf(&text, "%s is not a node of this job%s", c->node, c->purse ? "" : " on this host");
@@ -341,19 +361,51 @@ static void on_who(void *context, const struct task_answer *a)
 		caller_refuse(c, a && a->type == TASK_REFUSED && a->reason ? a->reason : "the job has just ended here");
 }
 
-static void first_take(struct caller *c, json_t *head)
+static void on_pause_over(uv_timer_t *t);
+
+static void shepherd_ask(struct caller *c)
 {
 	struct err err;
 
+	if (talk_open(c->t->loop, c->t->live, member_text(c->first, "tag"), on_who, c, &c->talk, &err) == 0) {
+		talk_who(c->talk);
+	} else if (uv_now(c->t->loop) >= c->until) {
+		caller_refuse(c, err.text);
+	} else {
+		c->pause = mem_zalloc(sizeof *c->pause);
+		uv_timer_init(c->t->loop, c->pause);
+		c->pause->data = c;
+		uv_timer_start(c->pause, on_pause_over, AGAIN_MS, 0);
+	}
+}
+
+static void on_pause_over(uv_timer_t *t)
+{
+	struct caller *c = t->data;
+
+	uv_close((uv_handle_t *)c->pause, on_pause_closed);
+	c->pause = NULL;
+	shepherd_ask(c);
+}
+
+static void first_take(struct caller *c, json_t *head)
+{
 	c->first = json_incref(head);
+	if (c->host.name) {
+		json_object_set_new(head, "tag", json_string(c->tag));
+		json_object_set_new(head, "node", json_string(c->host.name));
+		json_object_set_new(head, "await", json_true());
+	}
 	c->node = mem_strdup(member_text(head, "node"));
 	link_pause(c->link, true);
+	if (json_is_true(json_object_get(head, "await")))
+		c->until = uv_now(c->t->loop) + AWAIT_MS;
 	if (strcmp(member_text(head, "t"), "task") != 0 || !*member_text(head, "tag"))
 		caller_refuse(c, "the first message must be a task");
-	else if (talk_open(c->t->loop, c->t->live, member_text(head, "tag"), on_who, c, &c->talk, &err) < 0)
-		caller_refuse(c, err.text);
+	else if (c->host.join)
+		far_start(c, &c->host);
 	else
-		talk_who(c->talk);
+		shepherd_ask(c);
 }
 
 /* ---- the caller's link ---- */
@@ -437,21 +489,15 @@ static void refuse_at_once(int fd)
 	strbuf_fini(&frame);
 }
 
-static void on_accept(void *context, int events)
+/* Makes a caller of a connection of the user's; NULL: there are too many. */
+static struct caller *user_admit(struct tasks *t, int fd, uid_t uid)
 {
-	struct tasks *t = context;
-	int fd = accept4(watch_fd(t->socket), NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct ucred who = {.uid = (uid_t)-1};
-	socklen_t n = sizeof who;
-	struct purse *purse;
+	struct purse *purse = purse_get(t, uid);
 	struct caller *c;
 
-	if (fd < 0)
-		return;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) < 0 || t->ncallers >= CALLERS_MOST ||
-	    (purse = purse_get(t, who.uid))->callers >= CALLERS_OF_ONE) {
+	if (t->ncallers >= CALLERS_MOST || purse->callers >= CALLERS_OF_ONE) {
 		refuse_at_once(fd);
-		return;
+		return NULL;
 	}
 	c = caller_create(t, NULL);
 	c->purse = purse;
@@ -460,18 +506,44 @@ static void on_accept(void *context, int events)
 	link_trust(c->link);		    /* a whole environment may come */
 	link_share(c->link, &purse->share); /* but not too many at once */
 	link_notice_end(c->link);
+	return c;
+}
+
+static void on_accept(void *context, int events)
+{
+	struct tasks *t = context;
+	int fd = accept4(watch_fd(t->socket), NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct ucred who;
+	socklen_t n = sizeof who;
+
+	if (fd >= 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &n) < 0)
+		refuse_at_once(fd);
+	else if (fd >= 0)
+		user_admit(t, fd, who.uid);
+}
+
+void tasks_enter(struct tasks *t, int fd, uid_t uid, const char *tag, const struct order_host *host)
+{
+	struct caller *c = user_admit(t, fd, uid);
+
+	if (!c)
+		return;
+	c->tag = mem_strdup(tag);
+	c->host = *host;
+	c->host.name = mem_strdup(host->name);
+	c->host.address = mem_strdup(host->address);
 }
 
 int tasks_start(uv_loop_t *loop, const struct tasks_options *o, struct tasks **ret, struct err *err)
 {
-	int fd = unix_listen(o->socket, 0666, err);
+	int fd = o->socket ? unix_listen(o->socket, 0666, err) : -1;
 	struct tasks *t;
 
-	if (fd < 0)
+	if (fd < 0 && o->socket)
 		return fd;
 	t = mem_zalloc(sizeof *t);
 	*t = (struct tasks){.loop = loop,
-			    .path = mem_strdup(o->socket),
+			    .path = o->socket ? mem_strdup(o->socket) : NULL,
 			    .live = mem_strdup(o->live),
 			    .name = mem_strdup(o->name),
 			    .tls = o->tls ? tls_context_ref(o->tls) : NULL,
@@ -479,8 +551,10 @@ int tasks_start(uv_loop_t *loop, const struct tasks_options *o, struct tasks **r
 			    .most = o->most ? o->most : TASKS_MOST,
 			    .most_of_one = o->most_of_one ? o->most_of_one : TASKS_OF_ONE,
 			    .patience = o->patience ? o->patience : PATIENCE_MS};
-	t->socket = watch_open(loop, fd, on_accept, t);
-	watch_for(t->socket, UV_READABLE);
+	if (o->socket) {
+		t->socket = watch_open(loop, fd, on_accept, t);
+		watch_for(t->socket, UV_READABLE);
+	}
 	*ret = t;
 	return 0;
 }
@@ -535,7 +609,8 @@ void tasks_stop(struct tasks *t)
 		free(p);
 	}
 	watch_close(t->socket);
-	unlink(t->path);
+	if (t->path)
+		unlink(t->path);
 	if (t->tls)
 		tls_context_free(t->tls);
 	free(t->path);

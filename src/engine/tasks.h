@@ -9,8 +9,11 @@
  * node must be one of the job's. The other end trusts a host only for jobs that run on both: its
  * certificate's name and join must be among the hosts that the server wrote into the part's order.
  *
+ * The server lets a job's owner enter it from anywhere (tasks_enter()); agents trust it to have
+ * checked that. Its first frame is repeated until the shepherd takes tasks: "await".
+ *
  * The first frame (net/link.h) is
- *	{"t":"task","tag","node","argv","env","workdir","rows","columns","merge"}
+ *	{"t":"task","tag","node","argv","env","workdir","rows","columns","merge","await"}
  *
  *	to the task:	in + data, in_end, signal {"signal"}, window {"rows","columns"}
  *	from it:	started {"pid"}, out + data, err + data; last:
@@ -24,7 +27,7 @@
 struct tasks;
 
 struct tasks_options {
-	const char *socket; /* RUN/agent.sock, made 0666 */
+	const char *socket; /* RUN/agent.sock, made 0666; NULL: none, for tasks_enter() alone */
 	const char *live;
 	/* this host's node name as in certificates; on the server's machine, the server's name */
 	const char *name;
@@ -46,6 +49,10 @@ void tasks_identity(struct tasks *t, struct tls_context *tls);
 void tasks_revoke(struct tasks *t, const struct revoked *r);
 /* Takes over a link from another host whose first frame has "t":"task". */
 void tasks_serve(struct tasks *t, struct link *l, json_t *first);
+/* Takes a task of a client of the server's, which has checked that it may: of user `uid`, in the
+ * attempt `tag`, on `host`; its `join` 0: on this one. The client sends the frames on `fd`. */
+struct order_host;
+void tasks_enter(struct tasks *t, int fd, uid_t uid, const char *tag, const struct order_host *host);
 /* Closes connections, which ends the tasks that are not in separate processes. */
 void tasks_stop(struct tasks *t);
 

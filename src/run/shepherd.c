@@ -383,7 +383,7 @@ static bool is_ordinary(const struct shepherd *s)
 	const struct order *o = s->o;
 
 	return s->r.how == RESULT_EXITED && s->r.cause == CAUSE_ITSELF && s->stage == RUNNING && !s->ordered &&
-	       !s->paused && !s->say.n && !o->room && !o->nhosts && !o->terminal.pty &&
+	       !s->paused && !s->say.n && !o->room && s->crew.listener < 0 && !o->terminal.pty &&
 	       o->checkpoint.method == CHECKPOINT_NONE && !o->site.prologue && !o->site.epilogue &&
 	       o->share.share <= 0 && !o->share.background;
 }

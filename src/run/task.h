@@ -2,9 +2,9 @@
  * task.h - programs added to a running attempt: pbs_rsh, pbsdsh and `shunt launch` start them on
  * the job's other hosts.
  *
- * A shepherd whose order names hosts listens at LIVE/.task-TAG (stream socket; only root and the
- * server's account can reach it). Each connection is a query or a task; messages are nursery frames
- * (a letter and JSON):
+ * A shepherd whose order names hosts, or that was sent a TASKS_WORD, listens at LIVE/.task-TAG
+ * (stream socket; only root and the server's account can reach it). Each connection is a query or a
+ * task; messages are nursery frames (a letter and JSON):
  *
  *	W {}			asks who the shepherd is
  *				-> w {"user", "uid", "part",
@@ -30,6 +30,10 @@
 
 #include "base/err.h"
 #include "run/order.h"
+
+/* An order to take tasks from now on, sent where a signal is expected (nursery.h). */
+#define TASKS_WORD (1 << 29)
+#define TASK_PROTOCOL "shunt-task" /* frames of engine/tasks.h, after an upgrade from HTTP */
 
 struct task {
 	char **argv;	     /* NULL-terminated, at least one */

@@ -19,6 +19,7 @@
 #include "base/timetext.h"
 #include "run/share.h"
 #include "run/shepherd_internal.h"
+#include "run/task.h"
 #include "run/tree.h"
 
 #define LEFT_GRACE (SECOND / 2) /* for what the first process left behind */
@@ -35,18 +36,22 @@ void shepherd_ended(struct shepherd *s)
 	s->r.ran_ms = (boot_us() - s->started) / 1000 + 1; /* 0 would mean an older host */
 }
 
-int shepherd_watch_begin(struct shepherd *s, struct err *err)
+/* Opens what is polled along with connections. */
+static int descriptors_open(struct shepherd *s, struct err *err)
 {
 	sigset_t set;
 
-	if (!s->o->terminal.pty && !s->o->nhosts && s->o->lease <= 0)
-		return 0;
 	shepherd_signals(&set);
 	s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	s->clock = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (s->signals < 0 || s->clock < 0)
 		return err_set(err, -errno, "its shepherd has no descriptors: %s", strerror(errno));
 	return 0;
+}
+
+int shepherd_watch_begin(struct shepherd *s, struct err *err)
+{
+	return s->o->terminal.pty || s->o->nhosts || s->o->lease > 0 ? descriptors_open(s, err) : 0;
 }
 
 static bool is_open(const struct shepherd *s)
@@ -139,9 +144,24 @@ static void cause_set(struct shepherd *s, enum result_cause cause)
 		s->r.cause = cause;
 }
 
+/* Takes tasks from now on: someone wants to enter the job. Without a place for them it can't be
+ * entered, and runs as before. */
+static void tasks_take(struct shepherd *s)
+{
+	struct err err;
+
+	if (s->crew.listener >= 0 || s->stage != RUNNING)
+		return;
+	if (s->signals < 0 && descriptors_open(s, &err) < 0)
+		return;
+	crew_open(&s->crew, &s->launch, s->place->live_path, &err);
+}
+
 /* Sends a signal by order, or from the user at the terminal. */
 static void signal_give(struct shepherd *s, int signal)
 {
+	if (signal == TASKS_WORD)
+		tasks_take(s);
 	if (saving_word(s, signal) || signal < 1 || signal > SIGRTMAX)
 		return;
 	s->ordered = signal;

@@ -407,11 +407,13 @@ static int serve_others(struct server *s, struct err *err)
 	int rc = realm_listen(s, lead_link, err);
 
 	realm_files(s);
-	if (rc < 0 || !s->realm->listener)
+	if (rc < 0)
 		return rc;
+	if (!s->realm->listener)
+		o.socket = NULL;
 	snprintf(socket, sizeof socket, "%s/agent.sock", s->instance->where.run);
 	snprintf(live, sizeof live, "%s/live", s->instance->where.state);
-	o.tls = realm_tls(s);
+	o.tls = o.socket ? realm_tls(s) : NULL;
 	return tasks_start(s->loop, &o, &s->realm->tasks, err);
 }
 
@@ -465,6 +467,7 @@ static void stop(struct server *s)
 	if (s->turn->dismissed)
 		unlink(path);
 	terminals_end(s);
+	entered_end(s);
 	page_close(s);
 	realm_close(s);
 	if (s->realm->tasks)

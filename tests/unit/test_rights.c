@@ -65,6 +65,7 @@ static const struct {
 	{"GET", "/v1/jobs/*/why", ALL, "/v1/jobs/%d/why", NULL},
 	{"GET", "/v1/jobs/*/output", ".O..m", "/v1/jobs/%d/output", NULL},
 	{"GET", "/v1/jobs/*/terminal", ".O...", "/v1/jobs/%d/terminal", NULL},
+	{"GET", "/v1/jobs/*/enter", ".O...", "/v1/jobs/%d/enter", NULL},
 	{"POST", "/v1/whatif", ALL, .body = "{\"resources\":[\"ncpus=1\"]}"},
 	{"GET", "/v1/templates", ALL, NULL, NULL},
 	{"PUT", "/v1/templates/*", MANAGE, "/v1/templates/x", "{\"site\":true,\"job\":{}}"},

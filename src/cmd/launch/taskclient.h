@@ -19,6 +19,9 @@ struct taskclient {
 	const char *workdir; /* NULL: the job's */
 	bool terminal;	     /* give it a terminal of the size of ours, which is raw meanwhile */
 	int in, out, err;    /* local descriptors; `in` -1: no input */
+	/* connection on which the server starts it in the job that it was asked for; 0: ask the
+	 * agent, in the job of this process. Closed afterwards */
+	int fd;
 	/* how long to wait for this host's agent, which is away during an upgrade, s; 0: the
 	 * default */
 	int patience;

@@ -11,7 +11,7 @@
 /* The server, and submitting and changing jobs. */
 #define COMMANDS_JOBS(C) \
 	C(up) C(down) C(shutdown) C(status) C(page) C(submit) C(qsub) C(resubmit) C(retry) C(template_list) \
-	C(template_show) C(template_save) C(template_share) C(template_delete) C(qdel) C(cancel) \
+	C(template_show) C(template_save) C(template_share) C(template_delete) C(shell) C(qdel) C(cancel) \
 	C(kill) C(move) C(qalter) C(qhold) C(qrls) C(qmove) C(qmsg) C(qorder) C(qrerun) C(qsig) C(qrun) \
 	C(qmgr) C(qenable) C(qdisable) C(qstart) C(qstop) C(qterm) C(nqs2pbs) C(artaras2qmgr)
 /* Other machines: nodes that join, users who log in. */

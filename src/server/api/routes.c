@@ -241,6 +241,14 @@ const struct route routes[] = {
 		  "after its connection broke has the same key.",
 	 .status = 101, .answered = "The connection is the terminal from here on.",
 	 .codes = CODE(UNKNOWN_JOB) | CODE(BAD_STATE) | CODE(FINISHED) | CODE(OUTCOME_UNKNOWN)},
+	{"GET", "/v1/jobs/*/enter", "enterJob", MAY_OWNER,
+	 QUERY({"node", .is = IS_TEXT, "a node of the job; if not given, its first"}), .handle = api_enter,
+	 .tag = "jobs", .summary = "Start a program in a running job",
+	 .about =
+		 "For the job's owner, with `Connection: Upgrade` and `Upgrade: shunt-task`. The connection leaves HTTP "
+		 "and speaks the frames of src/engine/tasks.h.",
+	 .status = 101, .answered = "The connection is the program's from here on.",
+	 .codes = CODE(UNKNOWN_JOB) | CODE(UNKNOWN_NODE) | CODE(BAD_STATE) | CODE(FINISHED) | CODE(OUTCOME_UNKNOWN)},
 	{"POST", "/v1/whatif", "whatIf", .large = true, .body = &whatif_body, .handle = api_whatif, .tag = "jobs",
 	 .summary = "When such a job would start and end if it were submitted now; nothing is kept",
 	 .answer = &whatif_answer, .answered = "The forecast.", .codes = CODE(UNKNOWN_QUEUE) | CODE(REFUSED),

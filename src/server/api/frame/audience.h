@@ -34,6 +34,7 @@ struct audience {
 	struct views *views;		/* view.c */
 	struct journal *journal;	/* journal.c */
 	struct terminal *terminals;	/* terminal.c */
+	struct entered *entered;	/* enter.c */
 	struct terminals *terminal_socket;
 	uint64_t terminal_numbers;
 };

@@ -1,5 +1,5 @@
 /*
- * terminal.h - interactive jobs.
+ * terminal.h - interactive jobs, and programs started in running ones.
  */
 #ifndef SERVER_TERMINAL_H
 #define SERVER_TERMINAL_H
@@ -19,7 +19,9 @@ int terminals_begin(struct server *s, struct err *err);
  * not belong to a job there. */
 bool terminal_link(struct server *s, uint32_t node, struct link *l, const json_t *head);
 void api_terminal(struct server *s, const struct call *c);
+void api_enter(struct server *s, const struct call *c);
 void terminals_turn(struct server *s); /* serves clients that wait for jobs which have ended */
 void terminals_end(struct server *s);
+void entered_end(struct server *s);
 
 #endif
