@@ -210,7 +210,11 @@ static void wrong_parameters(void **state)
 				if (q->words ? i == 3 : !(q->is & (IS_INT | IS_INSTANT)) || (i == 3 && !q->most))
 					continue;
 				path_with(route, "1", &path);
-				strbuf_printf(&path, "?%s=%s", q->name, value);
+				strbuf_puts(&path, "?");
+				for (const struct field *other = route->query; other->name; other++)
+					if (other != q && other->is & REQUIRED)
+						strbuf_printf(&path, "%s=x&", other->name);
+				strbuf_printf(&path, "%s=%s", q->name, value);
 				int status = ask(f, route, strbuf_text(&path), NULL);
 				if (status != 400 || !says(f, q->name))
 					fail_msg("%s %s: %d %s", route->method, strbuf_text(&path), status,
@@ -270,6 +274,130 @@ static void no_such_route(void **state)
 	assert_int_equal(site_ask(f, getuid(), "GET", "/v1/jobs/1/nosuch", NULL), 404);
 }
 
+/* ---- the past, templates, lists ---- */
+
+#define NOW INT64_C(1800000000) /* 2027-01-15 08:00:00 UTC */
+#define ROOT 0
+#define DAEMON 1
+#define BIN 2
+
+#define PAST(id, rest) "{\"jobs\":[{\"id\":\"" id "\",\"submitted\":1799990000,\"ended\":1799997200," rest "}]}"
+#define FIRST                                                                                                          \
+	PAST("slurm:12.old", "\"owner\":\"daemon\",\"name\":\"sim1\",\"state\":\"completed\",\"queue\":\"q\","         \
+			     "\"started\":1799993600,\"cpus\":2,\"ran_ms\":3600000,\"cpu_ms\":7000000")
+#define SECOND                                                                                                         \
+	PAST("slurm:13.old", "\"owner\":\"bin\",\"name\":\"other\",\"state\":\"failed\",\"exit_status\":3,"            \
+			     "\"started\":1799993600,\"cpus\":1,\"ran_ms\":1800000")
+
+/* Requests in this order, with what their answers contain and what they do not. */
+static const struct {
+	int uid;
+	const char *method, *path, *body;
+	int status;
+	const char *has, *lacks;
+} steps[] = {
+	{ROOT, "POST", "/v1/history", FIRST, 200, "{\"added\":1,\"known\":0,\"too_old\":0}", NULL},
+	{ROOT, "POST", "/v1/history", SECOND, 200, "{\"added\":1,\"known\":0,\"too_old\":0}", NULL},
+	{ROOT, "POST", "/v1/history", FIRST, 200, "{\"added\":0,\"known\":1,\"too_old\":0}", NULL},
+	{ROOT, "POST", "/v1/history", PAST("12", "\"owner\":\"bin\",\"state\":\"failed\""), 400,
+	 "jobs[0]: id must name the system", NULL},
+	{ROOT, "POST", "/v1/history", PAST("slurm:1", "\"owner\":\"bin\",\"state\":\"failed\",\"started\":1799997201"),
+	 400, "jobs[0]: started is after ended", NULL},
+	{DAEMON, "POST", "/v1/history", FIRST, 403, "", NULL},
+	{ROOT, "GET", "/v1/history", NULL, 200, "\"id\":\"slurm:13.old\"", NULL},
+	{ROOT, "GET", "/v1/history?limit=1", NULL, 200, "\"next\":\"", NULL},
+	{ROOT, "GET", "/v1/history?user=daemon", NULL, 200, "slurm:12.old", "slurm:13.old"},
+	{ROOT, "GET", "/v1/history?state=failed", NULL, 200, "slurm:13.old", "slurm:12.old"},
+	{ROOT, "GET", "/v1/history?name=sim*", NULL, 200, "slurm:12.old", "slurm:13.old"},
+	{ROOT, "GET", "/v1/history?queue=q", NULL, 200, "slurm:12.old", "slurm:13.old"},
+	{ROOT, "GET", "/v1/history?since=1799997201", NULL, 200, "\"jobs\":[]", NULL},
+	{ROOT, "GET", "/v1/history?until=1799997200", NULL, 200, "\"jobs\":[]", NULL},
+	{ROOT, "GET", "/v1/history?id=slurm:12.old&form=job", NULL, 200, "\"past\":true", "slurm:13.old"},
+	{ROOT, "GET", "/v1/history?state=nosuch", NULL, 400, "nosuch", NULL},
+	{ROOT, "GET", "/v1/history?id=x[", NULL, 400, "x[", NULL},
+	{ROOT, "GET", "/v1/history?after=x", NULL, 400, "after", NULL},
+	{BIN, "GET", "/v1/history", NULL, 200, "slurm:13.old", "slurm:12.old"}, /* one's own */
+	{BIN, "GET", "/v1/history?user=daemon", NULL, 403, "", NULL},
+	{DAEMON, "GET", "/v1/jobs/slurm:12.old", NULL, 200, "\"past\":true", NULL},
+	{BIN, "GET", "/v1/jobs/slurm:12.old", NULL, 404, "", NULL},
+	{ROOT, "GET", "/v1/history/sums?by=user", NULL, 200, "\"daemon\"", NULL},
+	{ROOT, "GET", "/v1/history/sums", NULL, 200, "\"jobs\":2", NULL},
+	{ROOT, "GET", "/v1/history/sums?by=state&user=bin", NULL, 200, "\"failed\"", "completed"},
+	{ROOT, "GET", "/v1/usage?user=daemon", NULL, 200,
+	 "{\"usage\":[{\"day\":20270115,\"owner\":\"daemon\",\"group\":\"\",\"account\":null,\"queue\":\"q\",\"attempts\":1,",
+	 "bin"},
+	{ROOT, "GET", "/v1/usage?first=20270116", NULL, 200, "{\"usage\":[]}", NULL},
+	{BIN, "GET", "/v1/usage?user=daemon", NULL, 403, "", NULL},
+
+	{ROOT, "GET", "/v1/audit?kind=queue", NULL, 200, "\"records\":[]", NULL},
+	{ROOT, "PUT", "/v1/queues/long", NULL, 201, "", NULL},
+	{ROOT, "PUT", "/v1/queues/long", NULL, 409, "There is a queue long already.", NULL},
+	{ROOT, "PUT", "/v1/queues/a b", NULL, 400, "A queue's name", NULL},
+	{ROOT, "GET", "/v1/audit?kind=queue&name=long&user=root", NULL, 200, "\"undo\":\"qmgr -c 'delete queue long'\"",
+	 NULL},
+	{ROOT, "GET", "/v1/audit?user=bin", NULL, 200, "\"records\":[]", NULL},
+	{ROOT, "GET", "/v1/backfill?queue=nosuch", NULL, 404, "nosuch", NULL},
+	{ROOT, "GET", "/v1/backfill?feature=nosuch", NULL, 200, "\"windows\":[]", NULL},
+	{ROOT, "GET", "/v1/backfill?duration=60", NULL, 200, "\"cpus\":4,\"nodes\":1,\"duration\":null", NULL},
+	{ROOT, "GET", "/v1/priority?try=nosuch=1", NULL, 400, "nosuch", NULL},
+	{ROOT, "GET", "/v1/priority?try=cpus=10,order=sum", NULL, 200, "", NULL},
+	{ROOT, "GET", "/v1/log?job=1", NULL, 200, "", NULL},
+	{ROOT, "GET", "/v1/server/log?level=error", NULL, 200, "\"lines\":[", NULL},
+	{ROOT, "GET", "/v1/metrics", NULL, 200, "# TYPE shunt_", NULL},
+	{ROOT, "GET", "/v1/plan", NULL, 200, "", NULL},
+	{ROOT, "GET", "/v1/overview", NULL, 200, "", NULL},
+	{ROOT, "GET", "/v1/attributes", NULL, 200, "max_running", NULL},
+	{ROOT, "GET", "/v1/site", NULL, 200, "", NULL},
+	{ROOT, "GET", "/v1/jobs?state=x!", NULL, 400, "", NULL},
+	{ROOT, "GET", "/v1/jobs?fields=nosuch", NULL, 400, "nosuch", NULL},
+	{ROOT, "GET", "/v1/jobs?queue=nosuch", NULL, 404, "nosuch", NULL},
+	{ROOT, "GET", "/v1/jobs?order=schedule&fields=id,state", NULL, 200, "{\"id\":\"1.bare\",\"state\":\"H\"}",
+	 "name"},
+	{ROOT, "GET", "/v1/jobs?after=x", NULL, 400, "", NULL},
+	{ROOT, "GET", "/v1/jobs?ids=1,2", NULL, 200, "\"id\":\"1.bare\"", NULL},
+	{DAEMON, "GET", "/v1/jobs", NULL, 200, "\"jobs\":[]", NULL},
+	{ROOT, "GET", "/v1/credits/statement?account=nosuch", NULL, 404, "nosuch", NULL},
+	{ROOT, "GET", "/v1/credits/statement", NULL, 400, "account is missing", NULL},
+	{ROOT, "PUT", "/v1/templates/relax", "{\"site\":true,\"job\":{\"script\":\"true\",\"comment\":\"relaxes\"}}",
+	 201, "", NULL},
+	{BIN, "PUT", "/v1/templates/relax", "{\"site\":true,\"job\":{\"script\":\"true\"}}", 403, "", NULL},
+	{BIN, "PUT", "/v1/templates/own", "{\"job\":{\"script\":\"false\"}}", 201, "", NULL},
+	{BIN, "GET", "/v1/templates", NULL, 200, "\"description\":\"relaxes\"", NULL},
+	{BIN, "GET", "/v1/templates/own", NULL, 200, "\"script\":\"false\"", NULL},
+	{DAEMON, "GET", "/v1/templates/own", NULL, 404, "own", NULL}, /* another user's */
+	{BIN, "DELETE", "/v1/templates/relax", NULL, 403, "", NULL},
+	{BIN, "DELETE", "/v1/templates/own", NULL, 200, "", NULL},
+	{BIN, "GET", "/v1/templates/own", NULL, 404, "own", NULL},
+	{ROOT, "POST", "/v1/credits", "{\"op\":\"deposit\",\"account\":\"nosuch\",\"amount\":1}", 404, "nosuch", NULL},
+	{ROOT, "DELETE", "/v1/quota/daemon", NULL, 404, "daemon", NULL},
+	{ROOT, "GET", "/v1/quota/moves?user=daemon&month=202713", NULL, 400, "month", NULL},
+};
+
+static int setup_past(void **state)
+{
+	int rc = site_setup(state, "n1:cpus=4", NOW);
+
+	setenv("TZ", "UTC", 1);
+	assert_int_equal(site_ask(*state, getuid(), "POST", "/v1/jobs", "{\"script\":\"true\",\"hold\":\"u\"}"), 201);
+	return rc;
+}
+
+static void requests_in_order(void **state)
+{
+	struct site *f = *state;
+	int wrong = 0;
+
+	for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+		int status = site_ask(f, steps[i].uid == ROOT ? getuid() : (uid_t)steps[i].uid, steps[i].method,
+				      steps[i].path, steps[i].body);
+		if (status == steps[i].status && says(f, steps[i].has) && !(steps[i].lacks && says(f, steps[i].lacks)))
+			continue;
+		print_error("%s %s: %d %.700s\n", steps[i].method, steps[i].path, status, strbuf_text(&f->a.body));
+		wrong++;
+	}
+	assert_int_equal(wrong, 0);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, site_teardown)
 
 int main(void)
@@ -279,6 +407,7 @@ int main(void)
 		TEST(wrong_parameters),
 		TEST(no_such_name),
 		TEST(no_such_route),
+		cmocka_unit_test_setup_teardown(requests_in_order, setup_past, site_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -196,7 +196,7 @@ static void files_are_written(void **state)
 	ask(USER, "PUT", here("/v1/files/content?path=%s/no/new", now->dir), "x", 409, "No such file");
 	ask(USER, "POST", "/v1/uploads?name=good", "this is not a tar file", 400, "");
 	ask(USER, "POST", "/v1/uploads?name=-x", "x", 400, "The name of the directory has 1 to 64");
-	ask(USER, "POST", "/v1/uploads", "x", 400, "The name of the directory has 1 to 64");
+	ask(USER, "POST", "/v1/uploads", "x", 400, "name is missing");
 }
 
 /* ---- output ---- */

@@ -21,6 +21,7 @@
 #include "server/api/stream/output.h"
 #include "server/api/stream/terminal.h"
 #include "server/settings/remotes.h"
+#include "store/history.h"
 
 #define SEQ_MOST (INT64_C(1) << 56)
 #define TIME_MOST (INT64_C(1) << 40)
@@ -36,7 +37,7 @@ static const struct field past_events_query[] = {
 #define PAST_QUERY                                                                                                     \
 	{"user", .is = IS_TEXT}, {"group", .is = IS_TEXT}, {"account", .is = IS_TEXT}, {"project", .is = IS_TEXT},     \
 		{"qos", .is = IS_TEXT}, {"queue", .is = IS_TEXT},                                                      \
-		{"state", .is = IS_TEXT, "how it ended", .example = "failed"},                                         \
+		{"state", .is = IS_TEXT, "how it ended", .words = HISTORY_STATES},                                     \
 		{"name", .is = IS_TEXT, "with * at its end: all that begin with it", .example = "sim*"},               \
 		{"since", .is = IS_INT, "ended at this instant or later", .most = TIME_MOST},                          \
 		{"until", .is = IS_INT, "ended before this instant", .most = TIME_MOST},                               \
@@ -266,12 +267,11 @@ const struct route routes[] = {
 	 .about = "The caller's own comes before the site's of the same name. `POST /v1/jobs` of its `job` submits it.",
 	 .answer = &template_whole, .answered = "The template.", .codes = CODE(NOT_FOUND)},
 	{"PUT", "/v1/templates/*", "saveTemplate", .changes = true, .body = &template_body, .handle = api_template_put,
-	 .tag = "jobs", .summary = "Save a template, or replace one", .status = 201,
-	 .codes = CODE(FORBIDDEN) | CODE(BAD_STATE),
+	 .tag = "jobs", .summary = "Save a template, or replace one", .status = 201, .codes = CODE(BAD_STATE),
 	 .example = "{\"site\": true, \"job\": {\"script\": \"#!/bin/sh\\nrelax in.xyz\\n\", \"resources\": "
 		    "[\"ncpus=4\"], \"comment\": \"relaxes a molecule\"}}"},
 	{"DELETE", "/v1/templates/*", "deleteTemplate", .changes = true, .handle = api_template_delete, .tag = "jobs",
-	 .summary = "Delete a template", .codes = CODE(FORBIDDEN) | CODE(NOT_FOUND)},
+	 .summary = "Delete a template", .codes = CODE(NOT_FOUND)},
 
 	{"GET", "/v1/server", "getServer", .handle = api_server, .tag = "server",
 	 .summary = "The server and its attributes", .answer = &server_answer, .answered = "The server."},

@@ -80,12 +80,18 @@ static void moves_done(struct read_work *w)
 void moves_reply(struct server *s, const struct call *c, const struct moves_form *form, const char *user,
 		 const char *account)
 {
-	struct moves *m = mem_zalloc(sizeof *m);
+	int64_t month = query_number(c, "month", month_of(s->clock->now));
+	struct moves *m;
 
+	if (month % 100 < 1 || month % 100 > 12) {
+		http_error(c->r, CODE_BAD_REQUEST, "month=%lld: it must be a month, as 202704", (long long)month);
+		return;
+	}
+	m = mem_zalloc(sizeof *m);
 	m->work = (struct read_work){.read = moves_read, .done = moves_done};
 	m->r = c->r;
 	m->form = form;
-	m->month = query_number(c, "month", month_of(s->clock->now));
+	m->month = month;
 	m->user = mem_strdup(user);
 	m->account = account ? mem_strdup(account) : NULL;
 	m->server = mem_strdup(s->instance->name);

@@ -4,9 +4,11 @@
  */
 #include "server/api/frame/query.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "net/http.h"
 #include "server/api/frame/route.h"
 
@@ -21,7 +23,9 @@ int query_check(const struct route *route, const struct http_request *r, struct 
 {
 	for (const struct field *f = route->query; f && f->name; f++) {
 		const char *text = value_of(f, r);
-		int rc = text ? field_check_text(f, text, err) : 0;
+		int rc = text		    ? field_check_text(f, text, err)
+			 : f->is & REQUIRED ? err_set(err, -EINVAL, "%s is missing", f->name)
+					    : 0;
 		if (rc < 0)
 			return rc;
 	}

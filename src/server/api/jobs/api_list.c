@@ -398,9 +398,11 @@ void api_list(struct server *s, const struct call *c)
 	if ((x = request_query(c->r, "arrays")))
 		l->f.expand = strcmp(x, "expand") == 0;
 	l->limit = (uint64_t)query_number(c, "limit", (int64_t)l->limit);
+	rc = show_fields_parse(fields, &l->fields, &err);
 	if ((x = request_query(c->r, "after")))
 		l->at = after_id(s, x);
-	rc = show_fields_parse(fields, &l->fields, &err);
+	if (x && (*x < '0' || *x > '9'))
+		rc = err_set(&err, -EINVAL, "after=%.40s: it must be `next` of the page before", x);
 	if (l->f.state && l->f.state[strspn(l->f.state, "QRHWSECB,")])
 		rc = err_set(&err, -EINVAL, "'%c' is not a state: use letters of Q, R, H, W, S, E, B and C",
 			     l->f.state[strspn(l->f.state, "QRHWSECB,")]);
