@@ -97,6 +97,7 @@ int need_parse(const char *text, struct bag_need *ret, struct err *err)
 void need_format(const struct bag_need *need, struct strbuf *out)
 {
 	size_t before = out->n;
+	char memory[32];
 
 	if (need->cpus % BAG_CPU)
 		strbuf_printf(out, " cpus=%" PRId64 ".%03" PRId64, need->cpus / BAG_CPU, need->cpus % BAG_CPU);
@@ -105,7 +106,7 @@ void need_format(const struct bag_need *need, struct strbuf *out)
 	if (need->gpus)
 		strbuf_printf(out, " gpus=%" PRId64, need->gpus);
 	if (need->memory)
-		strbuf_printf(out, " mem=%" PRId64 "kb", need->memory);
+		strbuf_printf(out, " mem=%s", memory_format(need->memory, memory, sizeof memory));
 	if (need->seconds)
 		strbuf_printf(out, " time=%" PRId64, need->seconds);
 	if (need->in)

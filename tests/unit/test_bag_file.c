@@ -81,7 +81,7 @@ static void needs(void **state)
 	assert_int_equal(need.memory, 2 << 20);
 	assert_int_equal(need.seconds, 600);
 	need_format(&need, &text);
-	assert_string_equal(text.text, "cpus=0.500 gpus=2 mem=2097152kb time=600 in=a.csv,b out=c");
+	assert_string_equal(text.text, "cpus=0.500 gpus=2 mem=2gb time=600 in=a.csv,b out=c");
 	assert_int_equal(need_parse(text.text, &again, &err), 0);
 	assert_true(need_equal(&need, &again));
 	need_fini(&need);
