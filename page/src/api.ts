@@ -97,6 +97,7 @@ export interface Job {
   exit_status?: number | null;
   cause?: string | null;
   comment?: string | null;
+  label?: string | null;
   reason?: Reason | null;
   expected_start?: number | null;
   expected_end?: number | null;

@@ -8,7 +8,7 @@ import { Confirm, elements, Instant, jobLink, Problem, short, State, useLive, wh
 import { errorText, type Said } from "./said";
 import { t, type Sentence } from "./text";
 
-const FIELDS = "id,name,owner,queue,state,cpus,created,started,ended,exit_status,cause,comment,reason,expected_end,expected_start,planned_start,array_counts,array_failed";
+const FIELDS = "id,name,owner,queue,state,cpus,created,started,ended,exit_status,cause,comment,label,reason,expected_end,expected_start,planned_start,array_counts,array_failed";
 const LOADED = 2000;
 const PAGE = 100;
 const ELEMENTS = 200;

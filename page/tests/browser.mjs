@@ -242,6 +242,9 @@ async function list() {
   const wide = page.getByRole("row", { name: /wide/ });
   await wide.getByText(/needs|waits/).waitFor();
   ok("a waiting job says why", true);
+  const bag = page.getByRole("row", { name: /sb0123abcd.*1,034 of 6,000/ });
+  await bag.waitFor();
+  ok("a bag shows its tasks, their rate and its end", /17\s+7\s+9\.5\s+\d/.test(await bag.innerText()));
   await page.getByRole("region", { name: "Bags of tasks" }).getByRole("button", { name: "sb0123abcd" }).click();
   await page.getByText("1 of 1 jobs").waitFor();
   ok("a bag is one row, which shows its jobs", true);

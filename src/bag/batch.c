@@ -34,7 +34,7 @@ enum {
 	SECONDS_LEAST = 60,   /* shortest request, whatever is refused */
 };
 
-enum action { NOTHING, SUBMIT, LIST, CANCEL, SHRINK, PLAN };
+enum action { NOTHING, SUBMIT, LIST, CANCEL, SHRINK, PLAN, LABEL };
 
 struct request {
 	struct provider_request r;
@@ -77,6 +77,10 @@ struct batch {
 	bool unplanned; /* the last query failed */
 	/* when a command last changed something at the cluster; older plans do not show it */
 	int64_t changed;
+	/* when a job was last given a label, the number of its request, and the label */
+	int64_t labelled;
+	int label_of;
+	char label[PROGRESS_SIZE];
 };
 
 void words_add(word_list *l, const char *option, const char *text)
@@ -654,7 +658,7 @@ static bool command_done(struct batch *s, int64_t now)
 		strbuf_printf(&text, "\nno answer in %" PRId64 " s", PATIENCE * s->user.pace);
 	enum action action = s->action;
 	s->action = NOTHING;
-	if (action != LIST && action != PLAN)
+	if (action != LIST && action != PLAN && action != LABEL)
 		s->changed = now;
 	if (action == SUBMIT)
 		submitted(s, good, &text, now);
@@ -677,6 +681,28 @@ static bool plan_due(const struct batch *s, int64_t now)
 	if (s->options.filler)
 		every = s->user.pace > 5 ? s->user.pace / 5 : 1;
 	return s->plan_wanted && now - s->planned >= every;
+}
+
+/* Lets the first running job show how far the work is, at most once per pace. */
+static void label_send(struct batch *s, int64_t now)
+{
+	const struct request *q = s->all.v, *end = q + s->all.n;
+	char text[PROGRESS_SIZE] = "";
+	word_list w = {0};
+
+	if (!s->dialect->label_words || !s->user.progress || now - s->labelled < s->user.pace)
+		return;
+	while (q < end && (!q->known || q->r.state != REQUEST_RUNNING))
+		q++;
+	s->labelled = now;
+	if (q < end)
+		s->user.progress(s->user.arg, text);
+	if (!text[0] || (q->r.id == s->label_of && strcmp(text, s->label) == 0))
+		return;
+	s->label_of = q->r.id;
+	strcpy(s->label, text);
+	s->dialect->label_words(q->r.name, text, &w);
+	command_start(s, LABEL, q->r.id, &w, now); /* the next one makes up for a failure */
 }
 
 static void poll_all(struct provider *p, int64_t now)
@@ -710,6 +736,8 @@ static void poll_all(struct provider *p, int64_t now)
 		list(s, now);
 	else if (due)
 		plan_ask(s, now);
+	else
+		label_send(s, now);
 }
 
 static void limits(struct provider *p, struct provider_limits *ret)

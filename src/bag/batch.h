@@ -74,6 +74,8 @@ struct batch_dialect {
 	void (*cancel_words)(word_list *ret); /* the job ids follow */
 	/* Reduces a waiting job to the size of `r`; NULL: not supported. */
 	void (*shrink_words)(const struct batch_request *r, const char *job, word_list *ret);
+	/* Gives a running job a text to show; NULL: not supported. */
+	void (*label_words)(const char *job, const char *text, word_list *ret);
 	void (*clear_words)(const char *name, word_list *ret); /* cancels all jobs with this name */
 	/* Lists everything needed to rebuild the plan, and parses it; NULL: not supported. */
 	void (*plan_words)(const struct provider_options *o, word_list *ret);

@@ -67,6 +67,20 @@ static bool alive(void *arg, int id)
 	return false;
 }
 
+/* The page of a Shunt server reads it again (page/src/bags.tsx). */
+static void progress(void *arg, char ret[PROGRESS_SIZE])
+{
+	const struct broker *b = ((struct cluster *)arg)->broker;
+	const struct broker_summary *s = &b->summary;
+	int n = snprintf(ret, PROGRESS_SIZE, "%u/%zu done, %u failed, %u running, %.*f/s", s->counts.done,
+			 b->bag.tasks.n, s->counts.aside, s->running, s->rate < 100, s->rate);
+
+	if (n < PROGRESS_SIZE && s->left >= 0)
+		n += snprintf(ret + n, PROGRESS_SIZE - (size_t)n, ", %" PRId64 " s", s->left);
+	if (n >= PROGRESS_SIZE)
+		ret[0] = '\0';
+}
+
 static void tag_add(struct broker *b, const char *tag, bool last)
 {
 	journal_add(b->journal,
@@ -156,6 +170,7 @@ static int cluster_start(struct broker *b, const char *place, const struct class
 					 .over = uninvite,
 					 .alive = alive,
 					 .refused = cluster_refused,
+					 .progress = progress,
 					 .warn = cluster_warn,
 					 .arg = c};
 	c->provider = provider_create(place, &c->user, &p, err);

@@ -150,6 +150,15 @@ static void own_shrink_words(const struct batch_request *r, const char *job, wor
 	shrink_words(r, job, w);
 }
 
+static void own_label_words(const char *job, const char *text, word_list *w)
+{
+	words_add(w, "", own_program());
+	words_add(w, "", "qalter");
+	words_add(w, "", "-W");
+	words_add(w, "label=", text);
+	words_add(w, "", job);
+}
+
 static void clear_words(const char *name, word_list *w)
 {
 	script_words(clear_script, "", name, w);
@@ -464,6 +473,7 @@ const struct batch_dialect dialect_shunt = {
 	.next = next,
 	.cancel_words = own_cancel_words,
 	.shrink_words = own_shrink_words,
+	.label_words = own_label_words,
 	.clear_words = own_clear_words,
 	.plan_words = own_plan_words,
 	.plan_parse = server_plan_parse,

@@ -31,6 +31,7 @@ enum {
 	TAG_SIZE = 192,
 	WHERE_MOST = 128,
 	SSH_HOSTS_MOST = 64,
+	PROGRESS_SIZE = 65,
 };
 
 struct provider_limits {
@@ -161,6 +162,8 @@ struct provider_user {
 	/* The cluster refuses even the smallest request of the current shape, for its size. Returns
 	 * true if a smaller shape was set; otherwise a pause follows. NULL: always a pause. */
 	bool (*refused)(void *arg, const char *why);
+	/* Writes how far the work is, for the job of a request to show; "": nothing. NULL: never. */
+	void (*progress)(void *arg, char ret[PROGRESS_SIZE]);
 	void (*warn)(void *arg, const char *text);
 	void *arg;
 };
