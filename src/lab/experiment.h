@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "sim/stations.h"
 
 struct push_options {
 	int seeds;	    /* number of workloads of each kind; their seeds are 1 to this */
@@ -41,13 +42,9 @@ int experiment_owners(const struct push_options *o, FILE *out, bool *ret_claims,
 struct pool_options {
 	int seeds;	 /* rounds; their seeds are 1 to this */
 	int jobs;	 /* jobs of each user in a round */
-	double unit;	 /* processor time of a task of size 1, seconds */
-	double start;	 /* processor time that starting and ending a task takes, seconds */
-	double idle;	 /* processors that a station's daemon uses */
-	double delay;	 /* seconds until the daemon of a busy station reads a message */
-	double share;	 /* part of a processor that tasks get beside an owner's process */
 	double interval; /* between load reports, seconds */
-	double k1, k2;	 /* weights of the two-level cost */
+	struct stations_bench bench;
+	double k1, k2; /* weights of the two-level cost */
 	bool json;
 };
 

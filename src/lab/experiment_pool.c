@@ -22,7 +22,6 @@ struct policy_result {
 
 static struct policy_result policy_run(const struct pool_options *o, enum place_policy policy)
 {
-	const struct stations_bench bench = {o->unit, o->start, o->idle, o->delay, o->share};
 	double sum = 0, squares = 0, n = o->seeds;
 
 	for (int seed = 1; seed <= o->seeds; seed++) {
@@ -31,7 +30,7 @@ static struct policy_result policy_run(const struct pool_options *o, enum place_
 										.interval = o->interval,
 										.seed = (uint64_t)seed,
 										.jobs = BENCH_USERS * o->jobs,
-										.bench = &bench});
+										.bench = &o->bench});
 		double job = r.response[CLASS_PARALLEL];
 		sum += job;
 		squares += job * job;

@@ -52,14 +52,27 @@ struct station {
 	double next; /* when something happens by itself */
 	struct load reported;
 	uint64_t came; /* processes that have arrived so far */
+	/* bench/pool: processor time left of this period's quota, and when the next period begins;
+	 * a station that has used too much is stopped, with its daemon, until some is left again */
+	double quota, refill;
+	bool stopped;
 };
 
-/* A message under way between an origin and a host. */
+enum message_kind {
+	MESSAGE_SUBMIT, /* a user's new job, to its origin */
+	MESSAGE_START,	/* a task, to its host */
+	MESSAGE_DONE,	/* the end of a task, to its origin */
+	MESSAGE_TICK,	/* a station's timer: it reports its load */
+	MESSAGE_REPORT, /* a station's load, to another one */
+};
+
+/* A message to a station that is stopped. */
 struct message {
 	double at; /* when it is read */
-	int host;
-	bool done; /* the task has ended there; else it is to start */
+	enum message_kind kind;
+	int to, host;
 	struct process task;
+	struct load load; /* MESSAGE_REPORT: that of `host` */
 };
 
 struct network {
@@ -70,7 +83,7 @@ struct network {
 	int turn[STATIONS];
 	/* our tasks that have no station yet; those of a job lie together, the most urgent first */
 	VEC(struct process) waiting;
-	VEC(struct message) mail; /* messages under way, the oldest first */
+	VEC(struct message) mail; /* messages under way, the first to be read first */
 	struct rng rng[CLASSES], where[CLASSES];
 	double arrival[CLASSES], now, report;
 	int reporter; /* station of a pool that reports next */
@@ -136,6 +149,13 @@ static void station_start(const struct network *n, struct station *s)
 	best->started = true;
 }
 
+/* Returns the speed at which the station serves its processes now. One with a quota has a whole
+ * processor until that is used. */
+static double speed_now(const struct network *n, const struct station *s)
+{
+	return !n->c->bench ? s->speed : s->stopped ? 0 : 1;
+}
+
 /* Returns the share of the processor that a process gets now, times the station's speed. */
 static double rate_of(const struct network *n, const struct station *s, size_t i)
 {
@@ -144,13 +164,17 @@ static double rate_of(const struct network *n, const struct station *s, size_t i
 
 	if (p->class == CLASS_PARALLEL && is_pool(n) && !p->started)
 		return 0;
-	if (n->c->bench && p->class == CLASS_PARALLEL && s->count[CLASS_BATCH])
-		return s->speed * n->c->bench->share;
 	if (!by_class(n))
-		return s->speed / (s->count[CLASS_INTERACTIVE] + s->count[CLASS_BATCH] + ours);
+		return speed_now(n, s) / (s->count[CLASS_INTERACTIVE] + s->count[CLASS_BATCH] + ours);
 	if ((int)p->class != s->served)
 		return 0;
 	return s->speed / (p->class == CLASS_PARALLEL ? ours : s->count[p->class]);
+}
+
+/* Returns the part of a station's share of its processor that its daemon uses. */
+static double daemon_share(const struct network *n, const struct station *s)
+{
+	return n->c->bench ? n->c->bench->idle / s->speed : 0;
 }
 
 /* Returns the share of the processor that the owner's work gets now. */
@@ -159,7 +183,7 @@ static double owner_share(const struct network *n, const struct station *s)
 	double owner = s->count[CLASS_INTERACTIVE] + s->count[CLASS_BATCH];
 	int ours = is_pool(n) && s->count[CLASS_PARALLEL] ? 1 : s->count[CLASS_PARALLEL];
 
-	return owner <= 0 ? 0 : by_class(n) ? 1 : owner / (owner + ours);
+	return owner <= 0 ? daemon_share(n, s) : by_class(n) ? 1 : owner / (owner + ours);
 }
 
 static void station_pass(const struct network *n, struct station *s, double now)
@@ -170,10 +194,30 @@ static void station_pass(const struct network *n, struct station *s, double now)
 		return;
 	for (size_t i = 0; i < s->list.n; i++)
 		s->list.v[i].left -= dt * rate_of(n, s, i);
+	if (s->list.n)
+		s->quota -= dt * (n->c->bench ? speed_now(n, s) : 0);
 	double old = exp(-dt / MINUTE);
-	s->idle = s->idle * old + (s->list.n ? 0 : 1 - old);
+	s->idle = s->idle * old + (s->list.n ? 0 : 1 - daemon_share(n, s)) * (1 - old);
 	s->free = s->free * old + (1 - owner_share(n, s)) * (1 - old);
 	s->now = now;
+}
+
+/* Stops a station that has used more than its quota, or lets it continue with the next one; returns
+ * when either happens next. */
+static double quota_next(const struct network *n, struct station *s)
+{
+	const struct stations_bench *b = n->c->bench;
+	double full = (s->speed - b->idle) * b->period;
+
+	if (s->now >= s->refill - EPSILON) {
+		s->quota = fmin(s->quota + full, full);
+		s->refill += b->period;
+	}
+	if (s->quota > EPSILON)
+		s->stopped = false;
+	else if (s->quota <= EPSILON - b->late)
+		s->stopped = true;
+	return s->list.n && !s->stopped ? fmin(s->now + s->quota + b->late, s->refill) : s->refill;
 }
 
 /* Determines which class is served from now on, and when that changes by itself. */
@@ -194,6 +238,8 @@ static void station_settle(const struct network *n, struct station *s)
 		s->held_until = 0;
 	}
 	s->next = s->held_until > 0 ? s->held_until : DBL_MAX;
+	if (n->c->bench)
+		s->next = quota_next(n, s);
 	for (size_t i = 0; i < s->list.n; i++) {
 		double rate = rate_of(n, s, i), at = s->now + (rate > 0 ? s->list.v[i].left / rate : DBL_MAX);
 		if (rate > 0 && at < s->next)
@@ -234,15 +280,28 @@ static struct process station_take(struct station *s, size_t i)
 
 /* ---- placement of tasks ---- */
 
-/* Returns true if a station's daemon reads a message later: other processes have used its quota. */
-static bool is_late(const struct network *n, int station)
+/* Keeps a message to a station that is stopped until the station continues; returns false if it
+ * can be read at once. */
+static bool message_waits(struct network *n, struct message m)
 {
-	return n->c->bench && n->c->bench->delay > 0 && n->s[station].list.n;
-}
+	const struct stations_bench *b = n->c->bench;
+	struct station *s = &n->s[m.to];
+	size_t at = n->mail.n;
 
-static void message_send(struct network *n, int host, bool done, const struct process *task)
-{
-	vec_push(&n->mail, ((struct message){n->now + n->c->bench->delay, host, done, *task}));
+	if (!b)
+		return false;
+	station_pass(n, s, n->now);
+	station_settle(n, s);
+	if (!s->stopped)
+		return false;
+
+	double full = (s->speed - b->idle) * b->period;
+
+	m.at = s->refill + b->period * fmax(0, floor(-s->quota / full));
+	while (at > 0 && n->mail.v[at - 1].at > m.at)
+		at--;
+	vec_insert(&n->mail, at, m);
+	return true;
 }
 
 static void waiting_add(struct network *n, struct process p)
@@ -270,9 +329,7 @@ static bool task_place(struct network *n, const struct process *p)
 	at = place_choose(&n->c->rule, table, NULL, n->n, &n->turn[home]);
 	if (at == PLACE_NOWHERE)
 		return false;
-	if (is_late(n, at))
-		message_send(n, at, false, p);
-	else
+	if (!message_waits(n, (struct message){.kind = MESSAGE_START, .to = at, .task = *p}))
 		station_add(n, at, *p);
 	return true;
 }
@@ -305,8 +362,6 @@ static void task_ready(struct network *n, struct pjob *j, int task)
 
 static void job_begins(struct network *n, struct pjob *j)
 {
-	j->number = n->jobs_arrived++;
-	j->arrived = n->now;
 	j->left = j->tasks;
 	for (int i = j->tasks; i-- > 0;) {
 		double longest = 0;
@@ -344,8 +399,11 @@ static void bench_job(struct network *n, int user)
 		if (i > 0 && (i < 4 || i % 3 == 0))
 			edge_add(j, i < 4 ? i - 1 : 0, i);
 	}
-	job_begins(n, j);
+	j->number = n->jobs_arrived++;
+	j->arrived = n->now;
 	n->jobs_open++;
+	if (!message_waits(n, (struct message){.kind = MESSAGE_SUBMIT, .to = user, .task = {.job = j}}))
+		job_begins(n, j);
 }
 
 static void parallel_arrives(struct network *n)
@@ -366,6 +424,8 @@ static void parallel_arrives(struct network *n)
 		n->measured_from = n->now;
 	if (n->jobs_arrived >= warm && n->jobs_arrived < warm + n->c->jobs)
 		n->jobs_open++;
+	j->number = n->jobs_arrived++;
+	j->arrived = n->now;
 	job_begins(n, j);
 }
 
@@ -451,12 +511,13 @@ static void station_happens(struct network *n, int at)
 			vec_push(&gone, station_take(s, i));
 	station_settle(n, s);
 	for (size_t i = 0; i < gone.n; i++)
-		if (gone.v[i].class == CLASS_PARALLEL && is_late(n, gone.v[i].job->home))
-			message_send(n, at, true, &gone.v[i]);
-		else if (gone.v[i].class == CLASS_PARALLEL)
-			task_ended(n, &gone.v[i], at);
-		else
+		if (gone.v[i].class != CLASS_PARALLEL)
 			ended(n, gone.v[i].class, gone.v[i].arrived);
+		else if (!message_waits(n, (struct message){.kind = MESSAGE_DONE,
+							    .to = gone.v[i].job->home,
+							    .host = at,
+							    .task = gone.v[i]}))
+			task_ended(n, &gone.v[i], at);
 	vec_free(&gone);
 }
 
@@ -469,6 +530,8 @@ static bool left_band(const struct load *a, const struct load *b)
 static void report_go(struct network *n, int i)
 {
 	station_pass(n, &n->s[i], n->now);
+	if (message_waits(n, (struct message){.kind = MESSAGE_TICK, .to = i}))
+		return;
 
 	struct load l = load_of(n, &n->s[i]);
 
@@ -477,7 +540,8 @@ static void report_go(struct network *n, int i)
 	n->s[i].reported = l;
 	n->reports++;
 	for (int k = 0; k < n->n; k++)
-		n->table[k][i] = l;
+		if (!message_waits(n, (struct message){.kind = MESSAGE_REPORT, .to = k, .host = i, .load = l}))
+			n->table[k][i] = l;
 }
 
 /* Lets all of the source's stations report at once, those of a pool one after another. */
@@ -501,10 +565,17 @@ static void message_read(struct network *n)
 
 	vec_remove(&n->mail, 0);
 	n->now = m.at;
-	if (m.done)
+	if (m.kind == MESSAGE_SUBMIT)
+		job_begins(n, m.task.job);
+	else if (m.kind == MESSAGE_START)
+		station_add(n, m.to, m.task);
+	else if (m.kind == MESSAGE_DONE)
 		task_ended(n, &m.task, m.host);
+	else if (m.kind == MESSAGE_TICK)
+		report_go(n, m.to);
 	else
-		station_add(n, m.host, m.task);
+		n->table[m.to][m.host] = m.load;
+	waiting_place(n);
 }
 
 static void step(struct network *n)
@@ -572,7 +643,8 @@ static void stations_set_up(struct network *n)
 			n->table[k][i] = n->s[i].reported;
 	}
 	for (int i = 0; i < n->n && b; i++) {
-		n->s[i].speed -= b->idle;
+		n->s[i].refill = b->period * rng_unit(&n->where[CLASS_BATCH]);
+		station_settle(n, &n->s[i]);
 		if (i % 3 == 0)
 			station_add(n, i, (struct process){.class = CLASS_BATCH, .left = DBL_MAX});
 	}
@@ -585,13 +657,16 @@ struct stations_result stations_run(const struct stations_case *c)
 
 	n->c = c;
 	n->measured_from = c->bench ? 0 : DBL_MAX;
-	stations_set_up(n);
 	for (int k = 0; k < CLASSES; k++) {
 		rng_seed(&n->rng[k], rng_seed_of(c->seed, (uint64_t)k));
 		rng_seed(&n->where[k], rng_seed_of(c->seed, (uint64_t)(CLASSES + k)));
-		arrival_draw(n, (enum station_class)k);
 	}
+	stations_set_up(n);
+	for (int k = 0; k < CLASSES; k++)
+		arrival_draw(n, (enum station_class)k);
 	n->report = is_pool(n) ? c->interval / n->n : c->interval;
+	while (c->bench && n->now < c->bench->warm)
+		step(n);
 	for (int i = 0; i < BENCH_USERS && c->bench; i++)
 		bench_job(n, i);
 	while (n->jobs_arrived < all || n->jobs_open)

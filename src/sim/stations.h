@@ -33,11 +33,12 @@ enum discipline {
 /* What bench/pool measures: three users at stations of different speeds, each with one job after
  * another; every third station has a batch process that never ends. */
 struct stations_bench {
-	double unit;  /* processor time of a task of size 1, seconds */
-	double start; /* processor time that starting and ending a task takes, seconds */
-	double idle;  /* processors that a station's daemon uses */
-	double delay; /* seconds until the daemon of a station with something to run reads a message */
-	double share; /* part of a station's processor that tasks get beside the batch process */
+	double unit;   /* processor time of a task of size 1, seconds */
+	double start;  /* processor time that starting and ending a task takes, seconds */
+	double idle;   /* processors that a station's daemon uses */
+	double period; /* a station's share of its processor is a quota for this many seconds */
+	double late;   /* processor time beyond its quota that a station uses until it is stopped, seconds */
+	double warm;   /* seconds from the start of the daemons until the users begin */
 };
 
 struct stations_case {

@@ -9,7 +9,7 @@
 #include "station/place.h"
 
 struct arguments {
-	int64_t seeds, more, precision, tasks, limit, cores, jobs, unit, start, idle, delay, share, interval;
+	int64_t seeds, more, precision, tasks, limit, cores, jobs, unit, start, idle, period, late, warm, interval;
 	bool json, quick, report, types;
 	const char *chart, *results, *heuristics, *base, *traces, *k1, *k2;
 };
@@ -46,18 +46,19 @@ static const struct option pool_options[] = {
 	OPTION(NUMBER, 0, "seeds", seeds, "N", "rounds, each with daemons that have just started", .initial = "200",
 	       .min = 1, .max = 10000),
 	OPTION(NUMBER, 0, "jobs", jobs, "N", "jobs of each user in a round", .initial = "4", .min = 1, .max = 10000),
-	OPTION(NUMBER, 0, "unit-us", unit, "US", "processor time of a task of size 1, microseconds", .initial = "54000",
+	OPTION(NUMBER, 0, "unit-us", unit, "US", "processor time of a task of size 1, microseconds", .initial = "53000",
 	       .min = 1, .max = INT32_MAX),
 	OPTION(NUMBER, 0, "start-us", start, "US", "processor time that starting and ending a task takes, microseconds",
-	       .initial = "3300", .max = INT32_MAX),
+	       .initial = "4700", .max = INT32_MAX),
 	OPTION(NUMBER, 0, "idle-ppm", idle, "N", "processors that a station's daemon uses, in millionths",
-	       .initial = "7200", .max = 20000),
-	OPTION(NUMBER, 0, "delay-ms", delay, "MS",
-	       "time until the daemon of a station with something to run reads a message", .initial = "50",
-	       .max = 10000),
-	OPTION(NUMBER, 0, "share-permille", share, "N",
-	       "part of a station's processor that tasks get beside an owner's process, in thousandths",
-	       .initial = "500", .min = 1, .max = 1000),
+	       .initial = "4400", .max = 20000),
+	OPTION(NUMBER, 0, "period-ms", period, "MS", "period of the quotas of processor time", .initial = "100",
+	       .min = 1, .max = 10000),
+	OPTION(NUMBER, 0, "late-us", late, "US",
+	       "processor time beyond its quota that a station uses until it is stopped, microseconds",
+	       .initial = "1000", .max = INT32_MAX),
+	OPTION(NUMBER, 0, "warm-ms", warm, "MS", "time from the start of the daemons until the users begin",
+	       .initial = "8000", .max = 3600000),
 	OPTION(NUMBER, 0, "interval-ms", interval, "MS", "time between reports of loads", .initial = "300", .min = 1,
 	       .max = 3600000),
 	OPTION(TEXT, 0, "k1", k1, "K", K1_ABOUT),
@@ -145,11 +146,12 @@ static int pool(const struct command *c, const void *arguments, const struct ope
 	struct pool_options o = {
 		.seeds = (int)a->seeds,
 		.jobs = (int)a->jobs,
-		.unit = (double)a->unit / 1e6,
-		.start = (double)a->start / 1e6,
-		.idle = (double)a->idle / 1e6,
-		.delay = (double)a->delay / 1e3,
-		.share = (double)a->share / 1e3,
+		.bench = {.unit = (double)a->unit / 1e6,
+			  .start = (double)a->start / 1e6,
+			  .idle = (double)a->idle / 1e6,
+			  .period = (double)a->period / 1e3,
+			  .late = (double)a->late / 1e6,
+			  .warm = (double)a->warm / 1e3},
 		.interval = (double)a->interval / 1e3,
 		.k1 = PLACE_K1,
 		.k2 = PLACE_K2,
