@@ -129,9 +129,8 @@ char *part_refusal(const struct part *p);
 char *part_epitaph(const struct part *p);
 void part_begin(struct engine *e, struct part *p); /* sends its order, or marks it NEVER */
 void part_never(struct engine *e, struct part *p);
-/* Sends it now, or when its host is back. */
+/* Send a signal or another walltime, in seconds, to a part: now, or when its host is back. */
 void part_signal(struct engine *e, struct part *p, int signal);
-/* Sends it now, or when its host is back. */
 void part_limit(struct engine *e, struct part *p, int64_t walltime);
 void part_save(struct engine *e, struct part *p, enum checkpoint_cause cause, int64_t seconds);
 void part_hear(struct engine *e, struct part *p, const struct news *n);

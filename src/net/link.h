@@ -91,7 +91,7 @@ struct link_detached {
  * link's own calls. The link is freed without `closed`. -ENOTCONN: it is closing, and `closed`
  * follows as usual. */
 int link_detach(struct link *l, struct link_detached *ret);
-/* Creates a paused link over the connection, and takes its contents over. */
+/* Creates a paused link over the connection; it owns what is in `detached`. */
 struct link *link_attach(uv_loop_t *loop, const struct link_detached *detached, const struct link_events *e,
 			 void *context);
 /* Frees our copy of a connection that another process continues; sends nothing. */

@@ -18,7 +18,7 @@ struct upgrade {
 	int fd;
 };
 
-/* Gives MHD its side back; the request ends with it, in a later run. */
+/* Lets MHD close its end of the connection; the request ends in a later run of MHD. */
 void upgrade_end(struct upgrade *u)
 {
 	struct http_request *r = u->r;

@@ -31,7 +31,7 @@ enum signin_verdict {
 	SIGNIN_RIGHT,
 	SIGNIN_EXPIRED, /* right, but PAM requires a change first */
 	SIGNIN_BROKEN, /* PAM was asked and gave no verdict (an error, a crash, no answer in time): `why` is for the log */
-	SIGNIN_UNASKED, /* PAM could not be asked: `why` is for the log */
+	SIGNIN_UNASKED, /* PAM could not be called: `why` is for the log */
 };
 
 struct signin_answer {

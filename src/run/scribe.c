@@ -366,7 +366,8 @@ pid_t scribe_start(const struct scribe_order *s)
 	close_range(3, ~0U, 0);
 	if (identity_become(s->who))
 		_exit(EPERM);
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* only now: a change of user clears it */
+	/* set after the change of user, which would clear it */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(ECHILD);
 	umask(077);

@@ -56,7 +56,8 @@ static void claims_find(const struct sched *s, uint32_t id, int64_t from, int64_
 		}
 }
 
-/* Lists the jobs with such claims, each once. */
+/* Lists the jobs whose planned places a longer run of job `id`, until `until`, would overlap; each
+ * job once. */
 static void in_the_way(const struct sched *s, uint32_t id, int64_t until, claim_vec *ret)
 {
 	claim_vec all = {0};

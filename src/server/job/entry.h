@@ -91,8 +91,8 @@ struct outcome {
 	char *comment;
 	int64_t cpu_ms, memory_kib;
 	int64_t started_us, ended_us; /* wall clock; use ran_ms for durations */
-	int64_t ran_ms;		      /* how long the last attempt ran */
-	/* how long earlier, stopped attempts ran, minus what was already paid for */
+	int64_t ran_ms;		      /* run time of the last attempt */
+	/* run time of earlier, stopped attempts, minus what was already paid for */
 	int64_t spent_ms;
 	int64_t began_us; /* running: clock.boot_us when it began */
 	/* instant to send SIGKILL if SIGTERM was not enough; 0: it is not being ended */

@@ -14,7 +14,7 @@ struct server;
 void reservations_lay(struct server *s);
 /* Returns the keys of jobs for the present objects, by core id. Owned by the caller. */
 uint32_t *keys_now(struct server *s);
-/* Lays them out when it is time, and removes those that are over. */
+/* Lays out the reservations that are due, and removes those that are over. */
 void reservations_turn(struct server *s);
 /* Returns the time of the next reservations_turn(). */
 int64_t reservations_wake(const struct server *s);
