@@ -3,7 +3,6 @@
  * restarted agent continues.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 #include "agent/guard_internal.h"

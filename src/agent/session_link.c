@@ -2,7 +2,6 @@
  * session_link.c - what is sent to the server while there is a connection (session.c): that this
  * host is up, its state, and frames of other components.
  */
-#include <stdlib.h>
 #include <time.h>
 
 #include "agent/agent_internal.h"

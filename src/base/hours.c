@@ -4,7 +4,6 @@
 #include "base/hours.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>

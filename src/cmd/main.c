@@ -3,7 +3,6 @@
  * the name of the link through which it is called (qsub).
  */
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/suggest.h"

@@ -6,7 +6,6 @@
  */
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "engine/engine_internal.h"
 #include "run/task.h"

@@ -8,7 +8,6 @@
  * seeds. Its error comes from a jackknife, because the ratio of a single seed is mostly noise.
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/json.h"
 #include "base/strbuf.h"

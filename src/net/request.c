@@ -2,7 +2,6 @@
  * request.c - a request as handlers see it, and its answer.
  */
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"

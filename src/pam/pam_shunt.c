@@ -22,7 +22,6 @@
 #include <security/pam_modules.h>
 #include <security/pam_modutil.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>

@@ -4,7 +4,6 @@
 #include "plan/fence.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
 /* Returns the first fence of a node that ends after an instant. Fences do not overlap, so their
  * ends are sorted as well. */

@@ -6,7 +6,6 @@
  * consumed; a hello reports what has arrived, and the rest is sent again.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>

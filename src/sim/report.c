@@ -3,7 +3,6 @@
  *
  * One table of rows defines what is shown, in which form, and which direction is better.
  */
-#include <math.h>
 #include <stddef.h>
 #include <string.h>
 

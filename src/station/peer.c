@@ -4,7 +4,6 @@
 #include "station/peer.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/codec.h"

@@ -8,7 +8,6 @@
 #ifndef STATION_POOL_HOME_H
 #define STATION_POOL_HOME_H
 
-#include <jansson.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,7 +5,6 @@
  *	-> renew {csr}     <- renewed {certificate} or refused {why}
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

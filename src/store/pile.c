@@ -3,7 +3,6 @@
  */
 #include "store/pile.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

@@ -4,7 +4,6 @@
  * as a comment, and is reported.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/lines.h"

@@ -2,7 +2,6 @@
  * queue.c - `shunt queue`: shows one line per job: state, progress, expected start, and why it does
  * not start now.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/table.h"

@@ -9,7 +9,6 @@
 #include <curses.h>
 #include <locale.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"

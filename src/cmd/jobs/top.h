@@ -5,7 +5,6 @@
 #ifndef CMD_TOP_H
 #define CMD_TOP_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 

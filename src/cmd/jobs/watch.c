@@ -9,7 +9,6 @@
 #include "cmd/jobs/watch.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

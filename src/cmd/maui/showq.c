@@ -3,7 +3,6 @@
  * which they are considered, then blocked ones.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/names.h"

@@ -1,7 +1,6 @@
 /*
  * qdel.c - `qdel` deletes jobs, `qalter` changes them.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/timetext.h"

@@ -2,7 +2,6 @@
  * qstat_past.c - jobs that the server has forgotten, from its history: for -H, and for -x as in PBS
  * Pro.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/names.h"

@@ -2,7 +2,6 @@
  * qstat_things.c - queues and the server: qstat -Q, -q and -B.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/pbs/pbsattr.h"

@@ -4,7 +4,6 @@
 #include "server/book/quotas.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/map.h"
 #include "base/mem.h"

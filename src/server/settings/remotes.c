@@ -4,7 +4,6 @@
 #include "server/settings/remotes.h"
 
 #include <stddef.h>
-#include <stdlib.h>
 #include <strings.h>
 #include <unistd.h>
 

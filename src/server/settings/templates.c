@@ -3,7 +3,6 @@
  */
 #include "server/settings/templates.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/codec.h"

@@ -3,7 +3,6 @@
  */
 #include "server/site/courier.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdint.h>

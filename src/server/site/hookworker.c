@@ -4,7 +4,6 @@
 #include "server/site/hookworker.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
  * api_priority.c - the priorities of waiting jobs with their parts, and those that other weights
  * would give.
  */
-#include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

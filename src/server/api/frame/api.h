@@ -4,7 +4,6 @@
 #ifndef SERVER_API_H
 #define SERVER_API_H
 
-#include <jansson.h>
 #include <stdint.h>
 
 #include "server/api/frame/call.h"

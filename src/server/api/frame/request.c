@@ -4,7 +4,6 @@
 #include "server/api/frame/request.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/codec.h"

@@ -3,7 +3,6 @@
  * them. A user's own template comes before the site's of the same name; the site's are changed by
  * managers.
  */
-#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

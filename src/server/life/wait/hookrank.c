@@ -5,7 +5,6 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "base/json.h"
 #include "base/mem.h"

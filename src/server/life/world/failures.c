@@ -1,6 +1,5 @@
 /* failures.c - jobs that cannot be started or are lost, and nodes where that happens; failures.h
  * has the rules. */
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

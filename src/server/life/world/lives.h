@@ -8,8 +8,6 @@
 #ifndef SERVER_LIVES_H
 #define SERVER_LIVES_H
 
-#include <jansson.h>
-
 #include "base/strbuf.h"
 #include "core/node.h"
 #include "store/store.h"
