@@ -199,7 +199,7 @@ void room_clear(const struct order *o, const struct identity *who, bool keep)
 	}
 	rights_end(who->server);
 	if (o->tmpdir)
-		tmpdir_remove(o, who);
+		tmpdir_clear(AT_FDCWD, o->tmpdir, who);
 }
 
 /* A variable of the attempt: the order's is left out. */

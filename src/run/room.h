@@ -17,10 +17,8 @@ void room_clear(const struct order *o, const struct identity *who, bool keep);
 void room_leave(const struct identity *server);
 /* Prefix of the names of kept directories, next to those of attempts. */
 #define ROOM_KEPT ".kept."
-/* Makes and removes the job's own directory for temporary files; room_make() and room_clear() call
- * these. */
+/* Makes the job's own directory for temporary files, for room_make(). */
 int tmpdir_make(const struct order *o, const struct identity *who, struct err *err);
-void tmpdir_remove(const struct order *o, const struct identity *who);
 /* Removes a temporary directory that `who` owns, given by directory and name (AT_FDCWD: by
  * path). */
 void tmpdir_clear(int at, const char *name, const struct identity *who);

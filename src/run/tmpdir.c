@@ -158,8 +158,3 @@ void tmpdir_clear(int at, const char *name, const struct identity *who)
 	unlinkat(at, name, AT_REMOVEDIR);
 	rights_end(who->server);
 }
-
-void tmpdir_remove(const struct order *o, const struct identity *who)
-{
-	tmpdir_clear(AT_FDCWD, o->tmpdir, who);
-}

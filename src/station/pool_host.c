@@ -47,8 +47,6 @@ struct host_task {
 	size_t ngot;
 };
 
-static void next_start(struct pool *p);
-
 int host_tasks(const struct pool *p, int64_t *ret_cpu_ms)
 {
 	int n = 0;
@@ -121,7 +119,7 @@ static void on_poll_closed(uv_handle_t *h)
 	p->spent_ms += t->got.cpu_ms;
 	end_tell(t);
 	task_free(t);
-	next_start(p);
+	host_go(p);
 }
 
 static void poll_end(uv_poll_t *u, int fd)
@@ -330,7 +328,7 @@ static struct host_task *next_find(const struct pool *p, int *ret_running)
 	return best;
 }
 
-static void next_start(struct pool *p)
+void host_go(struct pool *p)
 {
 	for (;;) {
 		int running;
@@ -356,7 +354,7 @@ static void on_start(struct guest *g, const json_t *head, const char *data, size
 	t->next = g->pool->tasks;
 	g->pool->tasks = t;
 	g->tasks++;
-	next_start(g->pool);
+	host_go(g->pool);
 }
 
 static void task_end(struct host_task *t, enum stage why)
@@ -456,11 +454,6 @@ void host_memory(struct pool *p, int64_t spare)
 			hold_reclaim(t->task.keeper, tag);
 		first = false;
 	}
-}
-
-void host_go(struct pool *p)
-{
-	next_start(p);
 }
 
 void host_pids(const struct pool *p, pid_list *ret)

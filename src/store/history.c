@@ -59,7 +59,7 @@ static void row_change(struct store *s, enum statement what, const struct histor
 
 void store_put_history(struct store *s, const struct history_row *row)
 {
-	if (s->back->pile || pile_used(s))
+	if (s->back->pile || store_unfiled(s))
 		pile_put(s, row);
 	else
 		row_change(s, PUT_HISTORY, row);
@@ -126,7 +126,7 @@ void store_set_lost(struct store *s, uint64_t key, int64_t attempt, int64_t lost
 {
 	const struct value v[] = {{.n = lost_ms}, {.n = (int64_t)key}, {.n = attempt}};
 
-	if (pile_used(s)) /* its row may be in the pile */
+	if (store_unfiled(s)) /* its row may be in the pile */
 		pile_lost(s, key, attempt, lost_ms);
 	else
 		change_add(s, SET_LOST, v);

@@ -115,7 +115,7 @@ void pile_close(struct store *s)
 	t->rows = 0;
 }
 
-bool pile_used(const struct store *s)
+bool store_unfiled(const struct store *s)
 {
 	return s->pile.rows || s->pile.newest > s->pile.filed;
 }
@@ -293,11 +293,6 @@ int store_file(struct store *s, int64_t most, struct err *err)
 	if (s->pile.filed > filed)
 		change_add(s, TRIM_PILE, &(struct value){.n = s->pile.filed});
 	return rc;
-}
-
-bool store_unfiled(const struct store *s)
-{
-	return pile_used(s);
 }
 
 /* ---- reading unfiled rows ---- */

@@ -33,8 +33,7 @@ struct history_row history_row_of(const struct value *v);
 /* Adds a row. Texts are copied and converted to UTF-8. */
 void pile_put(struct store *s, const struct history_row *row);
 void pile_lost(struct store *s, uint64_t key, int64_t attempt, int64_t lost_ms);
-bool pile_used(const struct store *s); /* some rows are not filed */
-void pile_close(struct store *s);      /* before a commit: turns the block into a change */
+void pile_close(struct store *s); /* before a commit: turns the block into a change */
 /* Finds the existing blocks; called when this server takes the lead. */
 int pile_look(struct store *s, struct err *);
 void pile_fini(struct store *s);

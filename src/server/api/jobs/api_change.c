@@ -311,7 +311,7 @@ static int do_run(struct change *c, uint32_t id, struct err *err)
 			sched_hold(s->sched, id, s->clock->now);
 		return state_error(s, id, "it does not fit now ('shunt why' shows what is in its way)", err);
 	}
-	block_running(s, id);
+	gate_leave(s->gate, id); /* whatever blocked it */
 	entry_event(s, id, EVENT_NOTE, &(struct payload){.text = "started before its turn", .who = c->w->user});
 	s->turn->dirty = true;
 	return 0;

@@ -159,11 +159,6 @@ void block_ways(struct server *s)
 			block_fit(s, id);
 }
 
-void block_running(struct server *s, uint32_t id)
-{
-	gate_leave(s->gate, id);
-}
-
 void block_due(struct server *s)
 {
 	uint32_t id;

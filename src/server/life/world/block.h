@@ -22,8 +22,6 @@ void block_clear(struct server *s, uint32_t id, unsigned bits);
 void block_fit(struct server *s, uint32_t id);
 /* Does so for all jobs, after a change of the ways by which they may leave for other sites. */
 void block_ways(struct server *s);
-/* Removes a running job from the gate, whatever blocked it. */
-void block_running(struct server *s, uint32_t id);
 void block_due(struct server *s); /* releases jobs whose time has come */
 /* Updates other jobs after starts and ends, within *steps; the rest becomes a work. Returns
  * false if there was nothing to do. */
