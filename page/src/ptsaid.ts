@@ -200,7 +200,7 @@ export const sentences: Record<string, string> = {
   queue: "fila",
   node: "nó",
   "Only its owner can enter a job.": "Só seu dono pode entrar em um trabalho.",
-  "The job does not run: there is nothing to enter.": "O trabalho não está em execução: não há onde entrar.",
+  "The job has not started yet: there is nothing to enter.": "O trabalho ainda não começou: não há onde entrar.",
   "The job does not run on node {1}.": "O trabalho não está no nó {1}.",
   "There is no template {1}.": "O modelo {1} não existe.",
   "Templates of the site are for managers to change.": "Os modelos do site são alterados por gerentes.",

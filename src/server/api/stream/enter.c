@@ -124,7 +124,7 @@ void api_enter(struct server *s, const struct call *c)
 	t = attempt_find(s, id, entry_job(s, id)->attempt);
 	int32_t node = t && t->started ? node_chosen(s, t, name) : -1;
 	if (!t || !t->started) {
-		http_error(c->r, CODE_BAD_STATE, "The job does not run: there is nothing to enter.");
+		http_error(c->r, CODE_BAD_STATE, "The job has not started yet: there is nothing to enter.");
 		return;
 	}
 	if (node < 0) {
