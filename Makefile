@@ -103,7 +103,7 @@ uninstall:
 	@ninja -C build uninstall
 
 clean:
-	@rm -rf build build-test build-fuzz build-gcc build-clang build-dist build-deb build-mutate
+	@rm -rf build build-test build-fuzz build-gcc build-clang build-dist build-deb build-mutate build-cov
 
 help:
 	@sed -n '/^#     make/s/^#     //p' Makefile
