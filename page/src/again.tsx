@@ -26,6 +26,7 @@ const LABELS: Record<string, Sentence> = {
   mail: "submit.mail",
   label: "change.label",
   max_run_subjobs: "change.subjobs",
+  retries: "change.retries",
   ...Object.fromEntries(EXTRAS.map((x) => [x.key, x.label])),
   exclusive: "change.exclusive",
 };

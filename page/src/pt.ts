@@ -194,6 +194,7 @@ export const pt: Record<Sentence, string> = {
   "change.title": "Alterar o trabalho {job}",
   "change.label": "Rótulo",
   "change.subjobs": "Elementos ao mesmo tempo",
+  "change.retries": "Novas tentativas",
   "change.exclusive": "Exclusivo",
   "change.hint": "Só o que você alterar é enviado. Em um trabalho em execução, só é possível alterar nome, e-mail, comentário, rótulo e limite de tempo. Listas têm um item por linha.",
   "again.title": "Submeter novamente o trabalho {job}",

@@ -194,6 +194,7 @@ const en = {
   "change.title": "Change job {job}",
   "change.label": "Label",
   "change.subjobs": "Elements at once",
+  "change.retries": "Retries",
   "change.exclusive": "Exclusive",
   "change.hint": "Only what you change is sent. Of a running job, only name, mail, comment, label and the time limit can be changed. Lists have one item on each line.",
   "again.title": "Submit job {job} again",
