@@ -2,6 +2,7 @@
  * credential.c - credentials as text and as files.
  */
 #include "bag/credential.h"
+#include "base/base64.h"
 #include "base/fdio.h"
 #include "base/file.h"
 
@@ -22,8 +23,7 @@ void secret_make(char ret[SECRET_SIZE])
 
 	if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
 		abort();
-	for (size_t i = 0; i < sizeof bytes; i++)
-		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+	hex_encode(bytes, sizeof bytes, ret);
 }
 
 void credential_put(const struct credential *c, const char (*secrets)[SECRET_SIZE], size_t n, struct strbuf *out)

@@ -1,7 +1,7 @@
 /*
- * base64.c - encodes bytes that JSON cannot hold as text (RFC 4648, section 4).
+ * base64.c - encodes bytes as text: base64 (RFC 4648, section 4) and hex.
  *
- * Strict: each sequence of bytes has exactly one text. Blanks, missing padding and stray bits in
+ * base64 is strict: each sequence of bytes has exactly one text. Blanks, missing padding and stray bits in
  * the last group are refused.
  */
 #include "base/base64.h"
@@ -87,4 +87,16 @@ int base64_decode(const char *text, size_t n, struct strbuf *out)
 	out->n += i / 4 * 3 + (size_t)got;
 	out->text[out->n] = '\0';
 	return 0;
+}
+
+void hex_encode(const void *data, size_t n, char *ret)
+{
+	static const char hex[] = "0123456789abcdef";
+	const uint8_t *p = data;
+
+	for (size_t i = 0; i < n; i++) {
+		*ret++ = hex[p[i] >> 4];
+		*ret++ = hex[p[i] & 15];
+	}
+	*ret = '\0';
 }

@@ -1,5 +1,5 @@
 /*
- * base64.h - encodes bytes that JSON cannot hold as text.
+ * base64.h - encodes bytes as text: in base64, which JSON can hold, or in hex.
  */
 #ifndef BASE_BASE64_H
 #define BASE_BASE64_H
@@ -12,5 +12,8 @@
  * standard alphabet with padding. */
 void base64_encode(const void *data, size_t n, struct strbuf *out);
 int base64_decode(const char *text, size_t n, struct strbuf *out);
+
+/* Writes 2 * n lower-case hex digits and a NUL to `ret`. */
+void hex_encode(const void *data, size_t n, char *ret);
 
 #endif

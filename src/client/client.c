@@ -17,6 +17,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/code.h"
 #include "base/jsonread.h"
 #include "base/mem.h"
@@ -706,8 +707,7 @@ static int key_make(char key[KEY_SIZE], struct err *err)
 
 	if (getrandom(random, sizeof random, 0) != sizeof random)
 		return err_set(err, -errno, "can't make a key for the request: %s", strerror(errno));
-	for (size_t i = 0; i < sizeof random; i++)
-		snprintf(key + 2 * i, 3, "%02x", random[i]);
+	hex_encode(random, sizeof random, key);
 	return 0;
 }
 

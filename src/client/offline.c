@@ -11,6 +11,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
+#include "base/base64.h"
 #include "base/timetext.h"
 #include "client/client_internal.h"
 #include "tls/pki.h"
@@ -52,8 +53,7 @@ static int nonce_make(char ret[33], struct err *err)
 
 	if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
 		return err_set(err, -errno, "can't make a key for the request: %s", strerror(errno));
-	for (size_t i = 0; i < sizeof bytes; i++)
-		snprintf(ret + 2 * i, 3, "%02x", bytes[i]);
+	hex_encode(bytes, sizeof bytes, ret);
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/codec.h"
 #include "base/fdio.h"
 #include "base/file.h"
@@ -34,8 +35,7 @@ static int random_name(char ret[TRAY_NAME], const char *prefix, struct err *err)
 	if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
 		return err_set(err, -errno, "can't make a random name: %s", strerror(errno));
 	memcpy(ret, prefix, n);
-	for (size_t i = 0; i < sizeof bytes; i++)
-		snprintf(ret + n + 2 * i, 3, "%02x", bytes[i]);
+	hex_encode(bytes, sizeof bytes, ret + n);
 	return 0;
 }
 

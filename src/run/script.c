@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/map.h"
 #include "base/sha256.h"
 #include "base/vec.h"
@@ -31,8 +32,7 @@ void script_print_make(struct script_print *ret, const void *text, size_t n)
 	sha256_init(&sum);
 	sha256_add(&sum, text, n);
 	sha256_finish(&sum, digest);
-	for (size_t i = 0; i < sizeof digest; i++)
-		snprintf(ret->sha256 + 2 * i, 3, "%02x", digest[i]);
+	hex_encode(digest, sizeof digest, ret->sha256);
 	/* fits the range of an order's numbers */
 	ret->hash = (int64_t)(hash_bytes(text, n) >> 3 | 1);
 }

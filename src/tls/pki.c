@@ -18,6 +18,7 @@
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
+#include "base/base64.h"
 #include "tls/pki_internal.h"
 
 #define DAY INT64_C(86400)
@@ -295,8 +296,7 @@ void cert_fingerprint(X509 *cert, char ret[FINGERPRINT_SIZE])
 
 	if (X509_digest(cert, EVP_sha256(), digest, &n) != 1 || n != 32)
 		abort();
-	for (unsigned i = 0; i < n; i++)
-		snprintf(ret + 2 * i, 3, "%02x", digest[i]);
+	hex_encode(digest, n, ret);
 }
 
 int64_t cert_time(const ASN1_TIME *t)

@@ -42,8 +42,7 @@ void secret_hash(const char *secret, char ret[FINGERPRINT_SIZE])
 
 	if (EVP_Digest(secret, strlen(secret), digest, NULL, EVP_sha256(), NULL) != 1)
 		abort();
-	for (size_t i = 0; i < sizeof digest; i++)
-		snprintf(ret + 2 * i, 3, "%02x", digest[i]);
+	hex_encode(digest, sizeof digest, ret);
 }
 
 void secret_mac(const char *key, const char *text, char ret[64])

@@ -849,9 +849,12 @@ static void codes_base64(void **state)
 		assert_int_equal(base64_decode(bad[i], strlen(bad[i]), &back), -EINVAL);
 		assert_string_equal(strbuf_text(&back), "foobar");
 	}
-	char bytes[256];
+	char bytes[256], hex[513];
 	for (int i = 0; i < 256; i++)
 		bytes[i] = (char)i;
+	hex_encode(bytes, sizeof bytes, hex);
+	assert_int_equal(strlen(hex), 512);
+	assert_memory_equal(hex + 2 * 0x9a, "9a9b9c9d9e9fa0", 14);
 	strbuf_clear(&out);
 	strbuf_clear(&back);
 	base64_encode(bytes, sizeof bytes, &out);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/base64.h"
 #include "cmd/lib/show.h"
 #include "cmd/pbs/qsub.h"
 #include "run/pty.h"
@@ -183,8 +184,7 @@ static void key_make(char key[33])
 
 	if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
 		memset(bytes, 0, sizeof bytes);
-	for (size_t i = 0; i < sizeof bytes; i++)
-		snprintf(key + 2 * i, 3, "%02x", bytes[i]);
+	hex_encode(bytes, sizeof bytes, key);
 }
 
 static void signals_set(void (*handler)(int))
