@@ -128,9 +128,10 @@ bool handover_wait(int fd, struct handover *ret)
 	/* A SIGTERM that comes now is not for a job: it has its usual effect. */
 	shepherd_signals(&set);
 	sigdelset(&set, SIGTERM);
-	while ((kind = handover_receive(fd, NULL, ret, &signal)) == HANDOVER_NONE)
+	do
 		if (ppoll(&p, 1, NULL, &set) < 0 && errno != EINTR)
 			return false;
+	while ((kind = handover_receive(fd, NULL, ret, &signal)) == HANDOVER_NONE);
 	return kind == HANDOVER_ORDER;
 }
 

@@ -169,7 +169,7 @@ void launch_job(const struct launch *l)
 	}
 	directory_enter(l->o->workdir, l->o->home);
 	signals_clear();
-	_exit(script_exec(l->o, init, l->env));
+	_exit(script_exec(l->o, l->head, init, l->env));
 }
 
 /* ---- tasks ---- */

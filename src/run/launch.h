@@ -10,11 +10,13 @@
 #include "run/identity.h"
 #include "run/order.h"
 
+struct script_head;
 struct launch {
 	const struct order *o;
 	const struct identity *who;
 	const struct cgroup *cgroup;
 	char **env;
+	const struct script_head *head; /* start of its script; valid until the first process runs it */
 	/* descriptors for output and error output; standard input is already set up */
 	int out, err;
 	int tty;       /* terminal of an interactive job, used for all three streams; -1: none */

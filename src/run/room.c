@@ -1,5 +1,5 @@
 /*
- * room.c - node file, script, environment; tmpdir.c has the directory for temporary files.
+ * room.c - node file, environment; tmpdir.c has the directory for temporary files.
  */
 #include "run/room.h"
 
@@ -44,9 +44,13 @@ static int own_directory(const struct order *o)
 		       : 0;
 }
 
-static void own_directory_path(const struct order *o, char path[PATH_MAX])
+static bool own_directory_path(const struct order *o, char path[PATH_MAX])
 {
-	snprintf(path, PATH_MAX, "%.*s", own_directory(o), o->nodefile_path);
+	int n = own_directory(o);
+
+	if (n)
+		snprintf(path, PATH_MAX, "%.*s", n, o->nodefile_path);
+	return n;
 }
 
 /* Directory that an attempt of this process has left, to be renamed for the next one: where many
@@ -101,8 +105,7 @@ static int nodefile_make(const struct order *o, struct err *err)
 	char shared[PATH_MAX], fresh[PATH_MAX], own[PATH_MAX];
 	int dir = own_directory(o) ? own_directory(o) - (int)strlen(o->tag) - 1 : (int)(slash - o->nodefile_path);
 
-	own_directory_path(o, own);
-	int r = *own ? own_directory_make(own) : 0;
+	int r = own_directory_path(o, own) ? own_directory_make(own) : 0;
 	if (r)
 		return err_set(err, r, "the directory %s can't be made: %s", own, strerror(-r));
 	if (snprintf(shared, sizeof shared, "%.*s/.%016llx.%zu", dir, o->nodefile_path,
@@ -125,40 +128,19 @@ static int nodefile_make(const struct order *o, struct err *err)
 }
 
 /* Returns the node file's path with "gpu" appended, as in TORQUE; NULL: the job has no GPUs. */
-static const char *gpufile_path(const struct order *o, struct arena *a)
+static const char *gpufile_path(const struct order *o, char path[PATH_MAX])
 {
-	return o->gpu.gpufile && o->nodefile_path ? arena_printf(a, "%sgpu", o->nodefile_path) : NULL;
+	if (!o->gpu.gpufile || !o->nodefile_path)
+		return NULL;
+	snprintf(path, PATH_MAX, "%sgpu", o->nodefile_path);
+	return path;
 }
 
 static int gpufile_make(const struct order *o, struct err *err)
 {
-	struct arena *a = arena_create();
-	const char *path = gpufile_path(o, a);
-	int r = path ? nodefile_write(path, o->gpu.gpufile, err) : 0;
+	char path[PATH_MAX];
 
-	arena_destroy(a);
-	return r;
-}
-
-static void gpufile_remove(const struct order *o)
-{
-	struct arena *a = arena_create();
-	const char *path = gpufile_path(o, a);
-
-	if (path)
-		unlink(path);
-	arena_destroy(a);
-}
-
-/* Gives the script to the user. If it can't be read, the job itself will fail on it. */
-static void script_give(const struct order *o, const struct identity *who)
-{
-	int fd = rights_open(who->server, o->script, O_RDONLY | O_NOFOLLOW, 0);
-
-	if (fd < 0)
-		return;
-	rights_give(who, fd, 0400);
-	close(fd);
+	return gpufile_path(o, path) ? nodefile_write(path, o->gpu.gpufile, err) : 0;
 }
 
 int room_make(const struct order *o, const struct identity *who, struct err *err)
@@ -172,8 +154,6 @@ int room_make(const struct order *o, const struct identity *who, struct err *err
 			r = gpufile_make(o, err);
 		rights_end(who->server);
 	}
-	if (!r && o->script && who->change)
-		script_give(o, who);
 	if (!r && o->tmpdir)
 		r = tmpdir_make(o, who, err);
 	return r;
@@ -190,12 +170,12 @@ void room_clear(const struct order *o, const struct identity *who, bool keep)
 {
 	rights_begin(who->server);
 	if (o->nodefile_path) {
-		char own[PATH_MAX];
+		char path[PATH_MAX];
 		unlink(o->nodefile_path);
-		gpufile_remove(o);
-		own_directory_path(o, own);
-		if (*own)
-			own_directory_remove(own, keep);
+		if (gpufile_path(o, path))
+			unlink(path);
+		if (own_directory_path(o, path))
+			own_directory_remove(path, keep);
 	}
 	rights_end(who->server);
 	if (o->tmpdir)
@@ -238,7 +218,8 @@ static const char *gpus_text(const struct order *o, struct arena *a)
 
 char **room_environment(const struct order *o, const char *instance, struct arena *a)
 {
-	const char *gpus = gpus_text(o, a), *file = gpufile_path(o, a);
+	char path[PATH_MAX];
+	const char *gpus = gpus_text(o, a), *file = gpufile_path(o, path);
 	const struct setting settings[] = {SETTING("SHUNT_TAG", arena_printf(a, "%s@%s", o->tag, instance)),
 					   SETTING("PBS_NODEFILE", o->nodefile_path),
 					   SETTING("PBS_GPUFILE", file, true),

@@ -8,8 +8,7 @@
 #include "run/identity.h"
 #include "run/order.h"
 
-/* Makes it. Returns -errno and the reason. Makes the script, which the server wrote for itself,
- * readable by the user. */
+/* Makes it. Returns -errno and the reason. */
 int room_make(const struct order *o, const struct identity *who, struct err *err);
 /* Removes it. `keep`: the directory of the node file is kept, empty, for this process's next
  * attempt; room_leave() removes it. */

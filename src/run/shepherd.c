@@ -103,10 +103,12 @@ static int room_open(struct shepherd *s, struct err *err)
 
 static int program_start(struct shepherd *s, struct err *err)
 {
-	int r = script_check(s->o, s->place->who, err);
+	struct script_head head;
+	int r = script_check(s->o, s->place->who, &head, err);
 
 	if (r)
 		return r;
+	s->launch.head = &head;
 	s->launch.live = s->place->live;
 	s->launch.live_at = s->live_at;
 	s->launch.said_at = &s->said_at;
