@@ -6,7 +6,6 @@
  * @RUN@, @BIN@) in these entries only.
  */
 #include <jansson.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -49,9 +48,6 @@ struct env {
 	int placed;
 };
 
-static void env_set(struct env *env, const char *name, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-static void env_place(struct env *env, const char *name, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-
 static size_t env_find(const struct env *env, const char *text, uint64_t *ret_name)
 {
 	size_t n = strcspn(text, "=") + 1, i = 0;
@@ -74,36 +70,33 @@ static void env_put(struct env *env, const char *text)
 }
 
 /* Returns NAME=VALUE, valid until the next call. */
-static const char *env_text(struct env *env, const char *name, const char *fmt, va_list ap)
+static const char *env_text(struct env *env, const char *name, const char *value)
 {
 	strbuf_clear(&env->text);
 	strbuf_puts(&env->text, name);
 	strbuf_puts(&env->text, "=");
-	if (!strcmp(fmt, "%s")) /* most are, and a copy is several times faster */
-		strbuf_puts(&env->text, va_arg(ap, const char *));
-	else
-		strbuf_vprintf(&env->text, fmt, ap);
+	strbuf_puts(&env->text, value);
 	return env->text.text;
 }
 
-static void env_set(struct env *env, const char *name, const char *fmt, ...)
+static void env_set(struct env *env, const char *name, const char *value)
 {
-	va_list ap;
+	env_put(env, env_text(env, name, value));
+}
 
-	va_start(ap, fmt);
-	env_put(env, env_text(env, name, fmt, ap));
-	va_end(ap);
+static void env_int(struct env *env, const char *name, int64_t value)
+{
+	env_text(env, name, "");
+	strbuf_int(&env->text, value);
+	env_put(env, env->text.text);
 }
 
 /* Appends an entry with a directory; removes an earlier one of that name. */
-static void env_place(struct env *env, const char *name, const char *fmt, ...)
+static void env_place(struct env *env, const char *name, const char *value)
 {
+	const char *text = env_text(env, name, value);
 	struct variable v;
-	va_list ap;
 
-	va_start(ap, fmt);
-	const char *text = env_text(env, name, fmt, ap);
-	va_end(ap);
 	size_t i = env_find(env, text, &v.name);
 	v.text = arena_strndup(env->a, text, strlen(text));
 	if (i < env->list.n)
@@ -217,30 +210,31 @@ static void env_job(struct server *s, const struct draft *p, const struct order 
 	const struct entry *e = &s->jobs->entries.v[t->job];
 	int64_t index = job_key_index(e->key);
 
-	env_set(env, "HOME", "%s", p->who->home);
-	env_set(env, "USER", "%s", p->who->name);
-	env_set(env, "LOGNAME", "%s", p->who->name);
-	env_set(env, "SHELL", "%s", p->who->shell);
-	env_set(env, "PBS_JOBID", "%s", o->id);
-	env_set(env, "PBS_JOBNAME", "%s", e->spec->name);
-	env_set(env, "PBS_QUEUE", "%s", word_text(s, e->spec->queue));
-	env_set(env, "PBS_SERVER", "%s", s->instance->name);
-	env_set(env, "PBS_ENVIRONMENT", "%s", e->spec->interactive ? "PBS_INTERACTIVE" : "PBS_BATCH");
-	env_set(env, "PBS_NUM_NODES", "%u", t->nfrags);
-	env_set(env, "PBS_NUM_PPN", "%lld", (long long)(t->nfrags ? p->layout.lines[0] : 1));
-	env_set(env, "PBS_NP", "%lld", (long long)p->layout.total);
+	env_set(env, "HOME", p->who->home);
+	env_set(env, "USER", p->who->name);
+	env_set(env, "LOGNAME", p->who->name);
+	env_set(env, "SHELL", p->who->shell);
+	env_set(env, "PBS_JOBID", o->id);
+	env_set(env, "PBS_JOBNAME", e->spec->name);
+	env_set(env, "PBS_QUEUE", word_text(s, e->spec->queue));
+	env_set(env, "PBS_SERVER", s->instance->name);
+	env_set(env, "PBS_ENVIRONMENT", e->spec->interactive ? "PBS_INTERACTIVE" : "PBS_BATCH");
+	env_int(env, "PBS_NUM_NODES", t->nfrags);
+	env_int(env, "PBS_NUM_PPN", t->nfrags ? p->layout.lines[0] : 1);
+	env_int(env, "PBS_NP", p->layout.total);
 	if (p->layout.threads)
-		env_set(env, "OMP_NUM_THREADS", "%lld", (long long)p->layout.threads);
-	env_set(env, "NCPUS", "%lld", (long long)(t->nfrags ? attempt_asked(s, t, draft_first(p)) : 1));
+		env_int(env, "OMP_NUM_THREADS", p->layout.threads);
+	env_int(env, "NCPUS", t->nfrags ? attempt_asked(s, t, draft_first(p)) : 1);
 	env_set(env, "PBS_TASKNUM", "1");
-	env_set(env, "PBS_WALLTIME", "%lld", (long long)e->spec->walltime);
-	env_set(env, "PBS_JOBDIR", "%s", o->workdir);
-	env_set(env, "SHUNT_ATTEMPT", "%u", t->attempt);
+	env_int(env, "PBS_WALLTIME", e->spec->walltime);
+	env_set(env, "PBS_JOBDIR", o->workdir);
+	env_int(env, "SHUNT_ATTEMPT", t->attempt);
 	if (index >= 0) {
-		env_set(env, "PBS_ARRAYID", "%lld", (long long)index);
-		env_set(env, "PBS_ARRAY_INDEX", "%lld", (long long)index);
-		env_set(env, "PBS_ARRAY_ID", "%llu[].%s", (unsigned long long)job_key_number(e->key),
-			s->instance->name);
+		env_int(env, "PBS_ARRAYID", index);
+		env_int(env, "PBS_ARRAY_INDEX", index);
+		env_set(env, "PBS_ARRAY_ID",
+			arena_printf(env->a, "%llu[].%s", (unsigned long long)job_key_number(e->key),
+				     s->instance->name));
 	}
 }
 
@@ -256,17 +250,15 @@ static void env_hosts(const struct server *s, const struct draft *p, const struc
 				      names_get(&s->cluster->node_names, (uint32_t)p->t->node[i]));
 			last = p->place[i];
 		}
-	env_set(env, "PBS_NODENUM", "%d", p->place[draft_first(p)]);
-	env_set(env, "PBS_VNODENUM", "%d", p->place[draft_first(p)]);
+	env_int(env, "PBS_NODENUM", p->place[draft_first(p)]);
+	env_int(env, "PBS_VNODENUM", p->place[draft_first(p)]);
 	/* Not set for the script if there are other nodes: MPICH's mpiexec passes its
 	 * environment to ranks there. */
 	if (p->t->nfrags && (o->room || (p->count == 1 && !draft_spans_virtual(s, p))))
-		env_set(env, "SHUNT_NODE", "%s",
-			names_get(&s->cluster->node_names, (uint32_t)p->t->node[draft_first(p)]));
-	env_set(env, "SHUNT_HERE", "%s", strbuf_text(&names));
-	if (o->nhosts) {
-		env_place(env, "SHUNT_AGENT_SOCKET", "%s/agent.sock", p->run);
-	}
+		env_set(env, "SHUNT_NODE", names_get(&s->cluster->node_names, (uint32_t)p->t->node[draft_first(p)]));
+	env_set(env, "SHUNT_HERE", strbuf_text(&names));
+	if (o->nhosts)
+		env_place(env, "SHUNT_AGENT_SOCKET", arena_printf(env->a, "%s/agent.sock", p->run));
 	strbuf_fini(&names);
 }
 
@@ -282,15 +274,15 @@ static void env_server(const struct server *s, const struct draft *p, struct env
 
 	if (p->here) {
 		if (s->instance->where.home[0])
-			env_set(env, "SHUNT_HOME", "%s", s->instance->where.home);
+			env_set(env, "SHUNT_HOME", s->instance->where.home);
 		return;
 	}
 	list = agents_servers(s);
 	json_array_foreach(list, i, v) strbuf_printf(&servers, "%s%s", i ? " " : "", json_string_value(v));
 	json_decref(list);
 	token_of_job(s, p->tag, token);
-	env_set(env, "SHUNT_TOKEN", "%s", token);
-	env_set(env, "SHUNT_SERVERS", "%s", strbuf_text(&servers));
+	env_set(env, "SHUNT_TOKEN", token);
+	env_set(env, "SHUNT_SERVERS", strbuf_text(&servers));
 	strbuf_fini(&servers);
 }
 
@@ -307,16 +299,16 @@ static void env_places(const struct server *s, const struct draft *p, const stru
 
 	/* our commands are found first: a job's qsub is this server's */
 	if (env_find(env, "PATH=", &name) == env->list.n)
-		env_place(env, "PATH", "%s%s%s", p->path, *p->path ? ":" : "", usual);
+		env_place(env, "PATH", arena_printf(env->a, "%s%s%s", p->path, *p->path ? ":" : "", usual));
 	for (size_t i = 0; i < sizeof hostfile / sizeof *hostfile; i++)
-		env_place(env, hostfile[i], "%s", o->nodefile_path);
+		env_place(env, hostfile[i], o->nodefile_path);
 	for (size_t i = 0; i < sizeof agent / sizeof *agent; i++)
-		env_place(env, agent[i], "%s", p->rsh);
+		env_place(env, agent[i], p->rsh);
 	if (o->tmpdir)
-		env_place(env, "TMPDIR", "%s", o->tmpdir);
+		env_place(env, "TMPDIR", o->tmpdir);
 	/* pbs_rsh makes each virtual node's directory below it */
 	if (o->tmpdir && draft_spans_virtual(s, p))
-		env_place(env, "SHUNT_TMPDIR", "%s", o->tmpdir);
+		env_place(env, "SHUNT_TMPDIR", o->tmpdir);
 }
 
 void draft_environment(struct server *s, const struct draft *p, struct order *o)
