@@ -1,8 +1,8 @@
 /*
  * base64.c - encodes bytes as text: base64 (RFC 4648, section 4) and hex.
  *
- * base64 is strict: each sequence of bytes has exactly one text. Blanks, missing padding and stray bits in
- * the last group are refused.
+ * base64 is strict: each sequence of bytes has exactly one text. Blanks, missing padding and stray
+ * bits in the last group are refused.
  */
 #include "base/base64.h"
 

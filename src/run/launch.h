@@ -16,7 +16,8 @@ struct launch {
 	const struct identity *who;
 	const struct cgroup *cgroup;
 	char **env;
-	const struct script_head *head; /* start of its script; valid until the first process runs it */
+	/* start of its script; valid until the first process runs it */
+	const struct script_head *head;
 	/* descriptors for output and error output; standard input is already set up */
 	int out, err;
 	int tty;       /* terminal of an interactive job, used for all three streams; -1: none */
