@@ -53,7 +53,7 @@ void window_build(struct sched *s)
 
 void window_renew(struct sched *s)
 {
-	if (s->window.version != s->p->version)
+	if (!s->window.n || s->window.version != s->p->version) /* at first both have version 0 */
 		window_build(s);
 }
 
