@@ -217,13 +217,13 @@ static void one_close(const struct order *o, const struct identity *who, const s
 		int r = to < 0 ? to : content_copy(who, fd, to, !cut ? st.st_size : most > 0 ? most : 0);
 		if (to >= 0)
 			close(to);
-		if (!r)
+		if (r)
+			strbuf_printf(say, "%sthe %s is lost: its file is gone, and it could not be saved: %s",
+				      say->n ? ". " : "", stream[which], strerror(-r));
+		else
 			sentence(say, stream[which], "kept where it was", "the file is gone", spare);
 		if (!r && cut)
 			cut_say(say, which);
-		else
-			strbuf_printf(say, "%sthe %s is lost: its file is gone, and it could not be saved: %s",
-				      say->n ? ". " : "", stream[which], strerror(-r));
 		free(spare);
 	}
 	if (out->cut[which])

@@ -220,6 +220,7 @@ static void test_output_vanishes(void **state)
 	struct result r = nest_run(n, &o);
 	assert_int_equal(r.status, 0);
 	contains(r.reason, "the output could not be kept where it was: the file is gone; it is in ");
+	assert_null(strstr(r.reason, "lost"));
 	assert_string_equal(nest_read(n, arena_printf(n->a, "%s/1.1.out", n->spare)), "before\nafter\n");
 	assert_string_equal(nest_read(n, o.err), "error\n");
 }
