@@ -107,7 +107,8 @@ static bool turn_commit(struct server *s)
 	int rc;
 
 	chores_do(s, STAGE_COMMIT);
-	if (!store_pending(s->store))
+	/* what was written may be in files that were replaced meanwhile: then trouble lasts */
+	if (!store_pending(s->store) && !s->turn->trouble)
 		return true;
 	if (s->turn->trouble && s->clock->now_us < s->turn->retry_us)
 		return false;
