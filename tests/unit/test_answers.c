@@ -196,17 +196,13 @@ static void wrong_parameters(void **state)
 {
 	struct site *f = *state;
 	struct strbuf path = {0};
-	char value[64];
+	char large[64];
 
 	for (const struct route *route = routes; route < routes + nroutes; route++)
 		for (const struct field *q = route->query; q && q->name; q++)
 			for (int i = 0; i < 4; i++) {
-				snprintf(value, sizeof value,
-					 i == 0	  ? "x"
-					 : i == 1 ? "-1"
-					 : i == 2 ? ""
-						  : "%lld",
-					 (long long)q->most + 1);
+				const char *const wrong[] = {"x", "-1", "", large};
+				snprintf(large, sizeof large, "%lld", (long long)q->most + 1);
 				if (q->words ? i == 3 : !(q->is & (IS_INT | IS_INSTANT)) || (i == 3 && !q->most))
 					continue;
 				path_with(route, "1", &path);
@@ -214,7 +210,7 @@ static void wrong_parameters(void **state)
 				for (const struct field *other = route->query; other->name; other++)
 					if (other != q && other->is & REQUIRED)
 						strbuf_printf(&path, "%s=x&", other->name);
-				strbuf_printf(&path, "%s=%s", q->name, value);
+				strbuf_printf(&path, "%s=%s", q->name, wrong[i]);
 				int status = ask(f, route, strbuf_text(&path), NULL);
 				if (status != 400 || !says(f, q->name))
 					fail_msg("%s %s: %d %s", route->method, strbuf_text(&path), status,
