@@ -4,7 +4,6 @@
 #ifndef SUPPORT_LEAVE_H
 #define SUPPORT_LEAVE_H
 
-
 #ifdef SHUNT_COVERAGE
 void __gcov_dump(void);
 #else
