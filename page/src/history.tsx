@@ -51,9 +51,9 @@ function columns(clear: (job: PastJob) => void): Column<PastJob>[] {
       head: t("col.actions"),
       cell: (job) => (
         <span class="row-actions">
-          <a href={`#/submit/${encodeURIComponent(short(job.id))}`}>
-            {t("action.resubmit")}
-          </a>
+          {!job.id.includes(":") /* of jobs that another system ran only the accounting is known */ && (
+            <a href={`#/submit/${encodeURIComponent(short(job.id))}`}>{t("action.resubmit")}</a>
+          )}
           <button type="button" class="plain" aria-label={t("history.clear.one", { id: short(job.id) })} onClick={() => clear(job)}>
             {t("history.clear")}
           </button>
