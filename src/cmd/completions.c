@@ -197,7 +197,7 @@ static void zsh_option(const struct option *o)
 
 static void zsh_options(const struct command *c)
 {
-	printf("\t'%s')\n\t\t_arguments '--help[Tell what it does.]'", c->name);
+	printf("\t'%s')\n\t\t_arguments '--help[Show help for the command.]'", c->name);
 	for (const struct option *o = c->options; o && o->name; o++)
 		zsh_option(o);
 	for (const struct option *o = options_common; !c->alone && o->name; o++)

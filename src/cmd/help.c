@@ -112,7 +112,7 @@ const struct command command_help_page = {
 	.name = "help",
 	.operands = "[COMMAND]",
 	.operands_more = 1,
-	.about = "Tell what there is, or what a command does.",
+	.about = "Show help for Shunt or for one command.",
 	OPTIONS(struct arguments, options),
 	.run = help,
 	.alone = true,

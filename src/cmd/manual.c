@@ -65,7 +65,7 @@ static void put_options(const struct command *c)
 	put_list(c->options);
 	if (!c->alone)
 		put_list(options_common);
-	printf("*--help*\n\tTell what the command does.\n");
+	printf("*--help*\n\tShow help for the command.\n");
 	if (c->own)
 		printf("\n*--version*\n\tPrint the version.\n");
 }

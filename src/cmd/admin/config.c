@@ -34,7 +34,7 @@ const struct command command_config_check = {
 	.name = "config check",
 	.operands = "[FILE]",
 	.operand_kind = OPTION_FILE,
-	.about = "Tell everything that is wrong with a configuration file, with line numbers.",
+	.about = "Check a configuration file, and print every error with its line number.",
 	.details =
 		"Warns also of what contradicts itself, and of files that others may write though root runs what they say. Exit code: "
 		"0 if the server takes the file, 1 if it has mistakes, 2 if it can't be read.",

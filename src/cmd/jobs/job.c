@@ -304,7 +304,7 @@ static int why_run(const struct command *c, const void *arguments, const struct 
 const struct command command_job = {
 	.name = "job",
 	.operands = "JOB...",
-	.about = "Tell everything about a job.",
+	.about = "Show everything about a job.",
 	.examples = EXAMPLES({"shunt job 12", "What job 12 is and how far it is."}),
 	OPTIONS(struct show_arguments, show_options),
 	.run = job_run,
