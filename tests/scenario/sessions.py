@@ -24,6 +24,12 @@ def blocks(path, section=""):
         at = m.end()
 
 
+def recipe(title):
+    """The indented blocks of a section of docs/recipes.md."""
+    text = open(os.path.join(ROOT, "docs/recipes.md"), encoding="utf-8").read().split("\n## %s\n" % title)[1].split("\n## ")[0]
+    return [re.sub("^    ", "", b, flags=re.M) for b in re.findall(r"(?:^    .*\n(?:\n(?=    ))*)+", text + "\n", re.M)]
+
+
 def sessions(block):
     """(prompt and command, expected) of a block."""
     m = re.match(r"((?:\w+(?:@\w+)?)?[$#]) \S", block)
