@@ -1,17 +1,20 @@
 /*
  * experiment_cover.c - node allocation by the smallest cover compared with min_resource and
  * first_available, as the source proposes, over several spreads of node speed and several arrival
- * rates (docs/simulator.md).
+ * rates, and for jobs that wait for the night, start together and may use different nodes
+ * (docs/simulator.md).
  *
  * The same workloads run under easy with each method. A job takes longer on a slower node.
  * Differences are taken within the same workload, so their intervals are narrower than those of the
  * means.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "base/lines.h"
 #include "base/rng.h"
 #include "base/strbuf.h"
 #include "base/table.h"
@@ -23,15 +26,24 @@
 #define CPUS 8
 #define JOBS 1000
 #define WIDTH 120
+#define FEATURES 12	/* kinds of nodes at night; a node may be of several */
+#define HAS 0.3		/* probability that a node has a feature, as in the source's figure */
+#define CPUS_MEAN 3.75	/* mean of 1, 2, 4 and 8 */
+#define DAY (24 * 3600) /* seconds */
 
-enum { METHODS = 3, SPREADS = 3, RATES = 3 };
+enum { METHODS = 3, SPREADS = 4, RATES = 3 };
 
 static const char *const methods[METHODS] = {"cover", "min_resource", "first_available"};
 static const struct {
 	const char *name;
 	double low, high; /* speeds are uniform between these */
-} spreads[SPREADS] = {{"equal", 1, 1}, {"0.75 to 1.25", 0.75, 1.25}, {"0.5 to 1.5", 0.5, 1.5}};
-static const double loads[RATES] = {0.5, 0.8, 1.1}; /* arriving work as a share of the machine */
+	bool nights;	  /* jobs need a feature and wait for the night */
+} spreads[SPREADS] = {{"equal", 1, 1, false},
+		      {"0.75 to 1.25", 0.75, 1.25, false},
+		      {"0.5 to 1.5", 0.5, 1.5, false},
+		      {"equal, at night", 1, 1, true}};
+/* arriving work as a share of the machine; CPUs of a night's jobs as a share of all */
+static const double loads[RATES] = {0.5, 0.8, 1.1};
 
 struct cover_cell {
 	double wait, turnaround, nodes; /* nodes: mean number of busy nodes while any job runs */
@@ -47,8 +59,8 @@ static int cell_index(const struct covers *m, int spread, int load, int method, 
 	return ((spread * RATES + load) * METHODS + method) * m->seeds + seed;
 }
 
-/* Writes lines like "node n1 cpus=8 speed=1.2". A seed has the same speeds for all methods and
- * rates. */
+/* Writes lines like "node n1 cpus=8 speed=1.2". A seed has the same speeds and features for all
+ * methods and rates. */
 static char *machine_text(int spread, int seed)
 {
 	struct strbuf out = {0};
@@ -57,9 +69,53 @@ static char *machine_text(int spread, int seed)
 	rng_seed(&r, (uint64_t)seed + 1000);
 	for (int n = 0; n < NODES; n++) {
 		double speed = spreads[spread].low + (spreads[spread].high - spreads[spread].low) * rng_unit(&r);
-		strbuf_printf(&out, "%snode n%d cpus=%d speed=%.3f", n ? "\n" : "", n + 1, CPUS, speed);
+		strbuf_printf(&out, "%snode n%d cpus=%d speed=%.3f features=any", n ? "\n" : "", n + 1, CPUS, speed);
+		for (int f = 0; f < FEATURES; f++)
+			if (spreads[spread].nights && rng_unit(&r) < HAS)
+				strbuf_printf(&out, ",t%d", f + 1);
 	}
 	return out.text;
+}
+
+/* Generates jobs of one to three hours that are submitted by day and may all start at the instant
+ * at which the night begins. */
+static struct workload *night_work(double load, uint64_t seed, struct err *err)
+{
+	struct workload *w = workload_create("night");
+	int each = (int)lround(load * NODES * CPUS / CPUS_MEAN);
+	struct strbuf text = {0};
+	struct lines *in;
+	struct rng r;
+
+	rng_seed(&r, seed);
+	strbuf_printf(&text, "#shunt-workload 1\n");
+	for (int i = 0; i < JOBS; i++) {
+		int night = (i / each + 1) * DAY, cpus = 1 << rng_below(&r, 4);
+		int feature = (int)rng_range(&r, 1, FEATURES), walltime = (int)rng_range(&r, 3600, 3 * 3600);
+		strbuf_printf(&text, "at=%d start=%d req=nodes=1:ppn=%d:t%d walltime=%d\n", night - 1, night, cpus,
+			      feature, walltime);
+	}
+	in = lines_over(strbuf_text(&text), text.n);
+	if (workload_read_lines(in, RULES_SITE, 0, w, err) < 0) {
+		workload_destroy(w);
+		w = NULL;
+	}
+	lines_close(in);
+	strbuf_fini(&text);
+	return w;
+}
+
+static struct workload *work_generate(int spread, int load, int seed, struct err *err)
+{
+	if (spreads[spread].nights)
+		return night_work(loads[load], (uint64_t)seed + 1, err);
+	return generate_oscar(&(struct oscar_model){
+		.model = 'A',
+		.mix = MIX_POWERS,
+		.jobs = JOBS,
+		.mean_gap = generate_work(MIX_POWERS) / (NODES * CPUS) / loads[load],
+		.seed = (uint64_t)seed + 1,
+	});
 }
 
 /* Integrates busy nodes over time. A node is busy while any job runs on it. */
@@ -117,13 +173,9 @@ static int cell_work(void *context, int task, void *ret, struct err *err)
 	char *machine;
 
 	cell_place(context, task, &spread, &load, &method, &seed);
-	w = generate_oscar(&(struct oscar_model){
-		.model = 'A',
-		.mix = MIX_POWERS,
-		.jobs = JOBS,
-		.mean_gap = generate_work(MIX_POWERS) / (NODES * CPUS) / loads[load],
-		.seed = (uint64_t)seed + 1,
-	});
+	w = work_generate(spread, load, seed, err);
+	if (!w)
+		return -EINVAL;
 	w->speeds = true;
 	for (size_t i = 0; i < w->jobs.n; i++) /* make walltimes long enough for the slowest node */
 		w->jobs.v[i].walltime = (int64_t)((double)w->jobs.v[i].walltime / spreads[spread].low) + 1;

@@ -241,7 +241,7 @@ const struct command command_experiment_cover = {
 	.about = "Compare the smallest cover with other methods of node allocation.",
 	.details =
 		"Generated workloads of jobs that fit on one node, under easy with node_allocation = cover, min_resource and first_available, on nodes of equal and of "
-		"different speeds, at three arrival rates: mean waits, turnarounds and nodes in use, with 95% intervals of the differences.",
+		"different speeds, at three arrival rates, and where jobs that need features of nodes all start when the night begins: mean waits, turnarounds and nodes in use, with 95% intervals of the differences.",
 	GENERATED(cover),
 };
 
