@@ -159,6 +159,61 @@ static void test_sacct(void **state)
 		"f1:11 slurm:16.old bob/staff// batch \"rq\" rerun again exit 265; 1794722400 1794722700 1794722760; 1n 4c 0g 1048576k 0s; 60000ms 0ms 0k; - n1\n");
 }
 
+/* Every state and flag of squeue(1) and sacct(1), as a job's last line shows it. */
+static void test_sacct_states(void **state)
+{
+	static const struct {
+		const char *slurm, *state; /* `state` NULL: it has not ended */
+	} form[] = {
+		{"BOOT_FAIL", "not_started"},
+		{"CANCELLED", "deleted"},
+		{"CANCELLED by 1000", "deleted"},
+		{"CANCELLED+", "deleted"},
+		{"COMPLETED", "completed"},
+		{"COMPLETING", NULL},
+		{"CONFIGURING", NULL},
+		{"DEADLINE", "expired"},
+		{"FAILED", "failed"},
+		{"LAUNCH_FAILED", "not_started"},
+		{"NODE_FAIL", "lost"},
+		{"OUT_OF_MEMORY", "memory"},
+		{"PENDING", NULL},
+		{"POWER_UP_NODE", NULL},
+		{"PREEMPTED", "preempted"},
+		{"RECONFIG_FAIL", "not_started"},
+		{"REQUEUED", "rerun"},
+		{"REQUEUE_FED", NULL},
+		{"REQUEUE_HOLD", NULL},
+		{"RESIZING", NULL},
+		{"RESV_DEL_HOLD", NULL},
+		{"REVOKED", "deleted"},
+		{"RUNNING", NULL},
+		{"SIGNALING", NULL},
+		{"SPECIAL_EXIT", "failed"},
+		{"STAGE_OUT", NULL},
+		{"STOPPED", NULL},
+		{"SUSPENDED", NULL},
+		{"TIMEOUT", "walltime"},
+		{"UPDATE_DB", NULL},
+	};
+	char line[300], part[60];
+	const char *text = line;
+	struct err err = {.text = ""};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof form / sizeof *form; i++) {
+		snprintf(line, sizeof line,
+			 "JobID|User|Submit|Start|End|State\n"
+			 "1|ann|2026-11-15T06:00:00|2026-11-15T06:01:00|2026-11-15T06:02:00|%s\n",
+			 form[i].slurm);
+		int64_t unfinished = reading(&text, 1, 0, &err);
+		snprintf(part, sizeof part, "\"\" %s%s exit 0;", form[i].state ? form[i].state : "",
+			 form[i].state && strcmp(form[i].state, "rerun") == 0 ? " again" : "");
+		if (unfinished != !form[i].state || (form[i].state ? !strstr(seen.text, part) : seen.n > 0))
+			fail_msg("%s: %s", form[i].slurm, strbuf_text(&seen));
+	}
+}
+
 static void test_refused(void **state)
 {
 	static const char *const form[][2] = {
@@ -179,10 +234,8 @@ static void test_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pbs),
-		cmocka_unit_test(test_pbs_states),
-		cmocka_unit_test(test_sacct),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_pbs),	     cmocka_unit_test(test_pbs_states), cmocka_unit_test(test_sacct),
+		cmocka_unit_test(test_sacct_states), cmocka_unit_test(test_refused),
 	};
 
 	setenv("TZ", "UTC", 1);
