@@ -39,6 +39,26 @@ static int is_backup(const struct dirent *e)
 	return fnmatch(NAME_PATTERN, e->d_name, 0) == 0;
 }
 
+/* Returns a time for the name of a new backup, later than those of all others: the clock may have
+ * been ahead when they were made, and their order is that of their names. */
+static time_t name_time(const char *dir)
+{
+	time_t at = time(NULL), newest = 0;
+	struct dirent **names;
+	int n = scandir(dir, &names, is_backup, alphasort);
+	struct tm tm;
+
+	for (int i = 0; i < n; i++) {
+		const char *end = memset(&tm, 0, sizeof tm) ? strptime(names[i]->d_name, NAME_FORMAT, &tm) : NULL;
+		if (end && !*end && timegm(&tm) > newest)
+			newest = timegm(&tm);
+		free(names[i]);
+	}
+	if (n >= 0)
+		free(names);
+	return newest < at ? at : newest + 1;
+}
+
 /* Removes all but the newest; their names are in the order of their ages. */
 static int old_remove(const char *dir, int64_t keep, struct err *err)
 {
@@ -84,22 +104,26 @@ static int dir_lock(const char *dir, struct err *err)
 
 int backup_make(const char *url, const char *dir, int64_t keep, const char *mark, bool json, struct err *err)
 {
-	time_t now = time(NULL);
 	char name[64], path[PATH_MAX], part[PATH_MAX];
 	struct tm tm;
 	struct stat st;
-
-	strftime(name, sizeof name, NAME_FORMAT, gmtime_r(&now, &tm));
-	if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path ||
-	    snprintf(part, sizeof part, "%s/" UNFINISHED, dir) >= (int)sizeof part)
-		return err_set(err, -ENAMETOOLONG, "%s: %s", dir, strerror(ENAMETOOLONG));
 	int lock = dir_lock(dir, err);
+
 	if (lock < 0)
 		return lock;
+
+	time_t at = name_time(dir);
+
+	strftime(name, sizeof name, NAME_FORMAT, gmtime_r(&at, &tm));
+	if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path ||
+	    snprintf(part, sizeof part, "%s/" UNFINISHED, dir) >= (int)sizeof part) {
+		close(lock);
+		return err_set(err, -ENAMETOOLONG, "%s: %s", dir, strerror(ENAMETOOLONG));
+	}
 	file_remove(part);
 	int rc =
 		lstat(path, &st) == 0
-			? err_set(err, -EEXIST, "%s exists: a backup was made in this second", path)
+			? err_set(err, -EEXIST, "%s exists already", path)
 			: copy_show(&(struct copy_words){.done = "Backed up", .name = path, .live = true, .json = json},
 				    url, part, err);
 	if (rc < 0)
