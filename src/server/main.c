@@ -86,7 +86,7 @@
 #include "store/store.h"
 
 #define STOP_FIRST ": stop it first (shunt down)"
-#define THREADS "12" /* users.c may use eight of them; the others read and sync */
+#define THREADS "16" /* users.c may use eight of them, uploads four; the others read and sync */
 
 struct arguments {
 	const char *nodes, *conf, *name, *store, *cgroup, *check;

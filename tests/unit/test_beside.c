@@ -22,6 +22,7 @@
 #include "base/file.h"
 #include "run/nursery.h"
 #include "run/order.h"
+#include "server/api/page/files.h"
 #include "server/base/instance.h"
 #include "server/life/world/dispatch.h"
 #include "server/loop.h"
@@ -197,6 +198,93 @@ static void files_are_written(void **state)
 	ask(USER, "POST", "/v1/uploads?name=good", "this is not a tar file", 400, "");
 	ask(USER, "POST", "/v1/uploads?name=-x", "x", 400, "The name of the directory has 1 to 64");
 	ask(USER, "POST", "/v1/uploads", "x", 400, "name is missing");
+}
+
+#define PENDING 40
+
+/* A user whose file system does not answer keeps others from nothing. */
+static void files_do_not_answer(void **state)
+{
+	const char *path = here("/v1/files/content?path=%s/data", now->dir);
+	struct bare_answer answer[PENDING + 1] = {0};
+	struct http_request *r[PENDING + 1];
+	int refused = 0;
+
+	bare_opens = NULL;
+	for (int i = 0; i < PENDING; i++) {
+		r[i] = bare_begin(now->s, USER, "GET", path, NULL, NULL, &answer[i]);
+		refused += bare_answered(r[i]);
+	}
+	r[PENDING] = bare_begin(now->s, getuid(), "GET", path, NULL, NULL, &answer[PENDING]);
+	assert_in_range(refused, 1, PENDING - 1);
+	assert_non_null(strstr(strbuf_text(&answer[PENDING - 1].body), "too many files are being opened"));
+	assert_false(bare_answered(r[PENDING]));
+	for (uint64_t id = 1; id <= PENDING; id++)
+		files_opened(now->s, UINT64_C(1) << 62 | id, -1, "it does not exist");
+	for (int i = 0; i <= PENDING; i++) {
+		assert_true(bare_answered(r[i]));
+		bare_end(r[i]);
+		strbuf_fini(&answer[i].body);
+	}
+}
+
+static void uploads_do_not_end(void **state)
+{
+	const char *path = here("/v1/files/content?path=%s/new", now->dir);
+	const uid_t who[] = {USER, USER, USER, getuid()};
+	struct bare_answer answer[4] = {0};
+	struct http_request *r[4];
+
+	bare_opens = NULL;
+	for (int i = 0; i < 4; i++)
+		r[i] = bare_begin(now->s, who[i], "PUT", path, NULL, "text", &answer[i]);
+	assert_true(bare_answered(r[2]));
+	assert_int_equal(answer[2].status, 429);
+	assert_false(bare_answered(r[3]));
+	for (uint64_t id = 1; id <= 3; id++)
+		files_opened(now->s, UINT64_C(1) << 62 | id, -1, "it does not exist");
+	for (int i = 0; i < 4; i++) {
+		assert_true(bare_answered(r[i]));
+		bare_end(r[i]);
+		strbuf_fini(&answer[i].body);
+	}
+}
+
+/* ---- answers of a process beside the server ---- */
+
+static int setup_large(void **state)
+{
+	int rc = site_setup(state, "n[1-8001]:cpus=1", NOW);
+
+	now = *state;
+	bare_between = between;
+	uv_timer_init(now->s->loop, &beat);
+	return rc;
+}
+
+/* They are computed one after the other, so no user may have many. */
+static void answers_of_one(void **state)
+{
+	struct bare_answer answer[8] = {0};
+	struct http_request *r[8];
+	int refused = 0;
+
+	ask(getuid(), "POST", "/v1/jobs", "{\"script\":\"true\",\"hold\":\"u\"}", 201, "");
+	for (int i = 0; i < 8; i++) {
+		r[i] = bare_begin(now->s, getuid(), "GET", "/v1/jobs/1/why", NULL, NULL, &answer[i]);
+		refused += bare_answered(r[i]);
+	}
+	assert_int_equal(refused, 4);
+	for (int i = 0; i < 8; i++) {
+		while (!bare_answered(r[i])) {
+			server_turn(now->s);
+			between(now->s);
+		}
+		assert_int_equal(answer[i].status, i < 4 ? 200 : 429);
+		bare_end(r[i]);
+		strbuf_fini(&answer[i].body);
+	}
+	ask(getuid(), "GET", "/v1/jobs/1/why", NULL, 200, "held");
 }
 
 /* ---- output ---- */
@@ -435,8 +523,17 @@ static void belongings(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(files_are_read), TEST(files_are_written), TEST(output_grows), TEST(simulations),
-		TEST(other_clusters), TEST(backups),	       TEST(copies),	   TEST(belongings),
+		TEST(files_are_read),
+		TEST(files_are_written),
+		TEST(output_grows),
+		TEST(simulations),
+		TEST(other_clusters),
+		TEST(backups),
+		TEST(copies),
+		TEST(belongings),
+		TEST(files_do_not_answer),
+		TEST(uploads_do_not_end),
+		cmocka_unit_test_setup_teardown(answers_of_one, setup_large, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

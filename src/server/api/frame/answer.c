@@ -24,6 +24,7 @@
 
 #define LIMIT 20     /* time for one answer, seconds */
 #define TOLD_MOST 32 /* answers kept */
+#define OF_ONE 4     /* answers that one user may wait for, since the others wait for them */
 
 /* An answer, and what it holds for. */
 struct told {
@@ -212,9 +213,27 @@ static void answer_stop(struct server *s, struct work *work, const char *why)
 	answer_free(s, a);
 }
 
+static const struct work_kind kind = {answer_step, answer_pause, answer_stop, .reads = true};
+
+static int answers_of(const struct server *s, uid_t uid)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < s->slices->works.n; i++) {
+		const struct work *w = s->slices->works.v[i];
+		n += w->kind == &kind && ((const struct answer *)w)->told->who.uid == uid;
+	}
+	return n;
+}
+
 void answer_apart(struct server *s, const struct call *c, answerer write)
 {
-	static const struct work_kind kind = {answer_step, answer_pause, answer_stop, .reads = true};
+	if (answers_of(s, c->w->uid) >= OF_ONE) {
+		http_error(c->r, CODE_TOO_MANY, "%d answers that take long are being computed for you: wait for them.",
+			   OF_ONE);
+		return;
+	}
+
 	struct answer *a = mem_zalloc(sizeof *a);
 
 	a->s = s;

@@ -24,7 +24,7 @@ struct audience {
 	VEC(struct usage_reader *) usage_readers; /* api_job_usage.c */
 	uint64_t waiter_ids;
 	struct files *files;		/* files.c */
-	int uploads;			/* uploads in progress */
+	VEC(struct upload *) uploads;	/* upload.c: those in progress */
 	VEC(struct reading *) readings; /* beside.c: bodies to be read; the first is under way */
 	struct answer *answering;	/* answer.c: the one being computed; NULL: none */
 	VEC(struct told *) told;	/* answer.c: recent ones */

@@ -29,11 +29,13 @@
 
 /* bit that marks our request numbers to the engine; the others belong to output.c */
 #define OURS (UINT64_C(1) << 62)
-#define ASKED_MAX 64	     /* maximum pending requests */
+#define ASKED_MAX 256	     /* maximum pending requests */
+#define ASKED_OF_ONE 32	     /* maximum of one user: a file system that does not answer keeps them */
 #define LIST_MOST (16 << 20) /* bytes of a list, at most; 5000 names take less */
 
 struct asked {
 	uint64_t id;
+	uid_t uid;
 	file_done done;
 	void *context;
 };
@@ -56,24 +58,27 @@ struct reading {
 /* ---- opening ---- */
 
 /* Returns the number of a new request; 0 if there are too many, which `done` was notified of. */
-static uint64_t asked_add(struct server *s, file_done done, void *context)
+static uint64_t asked_add(struct server *s, uid_t uid, file_done done, void *context)
 {
 	struct files *f = s->audience->files;
+	size_t own = 0;
 
 	if (!f)
 		f = s->audience->files = mem_zalloc(sizeof *f);
-	if (f->asked.n >= ASKED_MAX) {
+	for (size_t i = 0; i < f->asked.n; i++)
+		own += f->asked.v[i].uid == uid;
+	if (f->asked.n >= ASKED_MAX || own >= ASKED_OF_ONE) {
 		done(context, -1, "too many files are being opened: try again in a moment");
 		return 0;
 	}
-	vec_push(&f->asked, (struct asked){++f->last | OURS, done, context});
+	vec_push(&f->asked, ((struct asked){++f->last | OURS, uid, done, context}));
 	return f->last | OURS;
 }
 
 void file_ask(struct server *s, const struct asker *w, const char *path, int flags, int mode, file_done done,
 	      void *context)
 {
-	uint64_t id = asked_add(s, done, context);
+	uint64_t id = asked_add(s, w->uid, done, context);
 
 	if (id) {
 		engine_open(s->engine, id, &(struct nursery_user){w->uid, w->gid, w->user}, path, flags, mode);
@@ -84,7 +89,7 @@ void file_ask(struct server *s, const struct asker *w, const char *path, int fla
 void file_rename_ask(struct server *s, const struct asker *w, const char *from, const char *path, file_done done,
 		     void *context)
 {
-	uint64_t id = asked_add(s, done, context);
+	uint64_t id = asked_add(s, w->uid, done, context);
 
 	if (id) {
 		engine_rename(s->engine, id, &(struct nursery_user){w->uid, w->gid, w->user}, from, path);

@@ -41,7 +41,10 @@
 #define BYTES_MOST (64u << 20)
 #define UNPACKED_MOST (INT64_C(1) << 30)
 #define MEMBERS_MOST 100000
-#define UPLOADS_MAX 4 /* maximum uploads at once */
+/* maximum uploads at once, each of which may keep one of libuv's threads (THREADS in main.c), and
+ * of one user */
+#define UPLOADS_MAX 4
+#define UPLOADS_OF_ONE 2
 
 struct upload {
 	uv_work_t work;
@@ -72,9 +75,24 @@ const struct schema written_answer = {
 	       {"size", .is = REQUIRED | IS_INT, "bytes", MEMBER(struct upload, size)},
 	       {"modified", .is = REQUIRED | IS_INSTANT, MEMBER(struct upload, modified)})};
 
+static int uploads_of(const struct server *s, uid_t uid)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < s->audience->uploads.n; i++)
+		n += s->audience->uploads.v[i]->who.uid == uid;
+	return n;
+}
+
 static void upload_end(struct upload *u)
 {
-	u->s->audience->uploads--;
+	size_t at = 0;
+
+	while (u->s->audience->uploads.v[at] != u)
+		at++;
+	vec_remove(&u->s->audience->uploads, at);
+	if (u->s->audience->uploads.n == 0)
+		vec_free(&u->s->audience->uploads);
 	if (u->fd >= 0)
 		close(u->fd);
 	if (u->old >= 0)
@@ -338,7 +356,7 @@ static struct upload *upload_begin(struct server *s, const struct call *c, const
 		rc = err_code(err, CODE_FORBIDDEN, "A job's own token uploads nothing: the job writes files itself.");
 	if (rc == 0 && n > BYTES_MOST)
 		rc = err_code(err, CODE_TOO_LARGE, "An upload has at most %u MB.", BYTES_MOST >> 20);
-	if (rc == 0 && s->audience->uploads >= UPLOADS_MAX)
+	if (rc == 0 && (s->audience->uploads.n >= UPLOADS_MAX || uploads_of(s, c->w->uid) >= UPLOADS_OF_ONE))
 		rc = err_code(err, CODE_TOO_MANY, "Too many files are being uploaded: try again in a moment.");
 	if (rc == 0)
 		rc = file_path(s, c->w, path, u->directory, err);
@@ -347,7 +365,7 @@ static struct upload *upload_begin(struct server *s, const struct call *c, const
 		free(u);
 		return NULL;
 	}
-	s->audience->uploads++;
+	vec_push(&s->audience->uploads, u);
 	u->data = request_take_body(c->r);
 	return u;
 }
