@@ -257,3 +257,36 @@ json_t *json_read(const char *text, size_t n, size_t flags, json_error_t *error)
 	}
 	return ret;
 }
+
+static bool is_one_of(const char *key, const char *const *list)
+{
+	while (*list && strcmp(*list, key) != 0)
+		list++;
+	return *list;
+}
+
+bool json_cut(const char *text, size_t n, const char *const *without, struct strbuf *out)
+{
+	struct jsonread r = {.at = text, .end = text + n};
+	const char *comma = "";
+	char key[JSONREAD_KEY];
+	bool good = jsonread_skip(&r, '{');
+	bool empty = good && jsonread_skip(&r, '}');
+
+	strbuf_char(out, '{');
+	if (good && !empty) {
+		do {
+			good = jsonread_skip(&r, '"');
+			const char *begin = r.at - 1;
+			good = good && jsonread_key(&r, key) && jsonread_value(&r);
+			if (!good || is_one_of(key, without))
+				continue;
+			strbuf_puts(out, comma);
+			strbuf_add(out, begin, (size_t)(r.at - begin));
+			comma = ",";
+		} while (good && jsonread_skip(&r, ','));
+		good = good && jsonread_skip(&r, '}');
+	}
+	strbuf_char(out, '}');
+	return good && jsonread_end(&r);
+}

@@ -162,7 +162,7 @@ static const struct chore chores[] = {
 	{STAGE_TELL, .turn = engine_sweep_once},
 	{STAGE_TELL, .turn = replies_send},
 	{STAGE_TELL, .turn = books_turn},
-	{STAGE_TELL, .turn = mails_send},
+	{STAGE_TELL, .turn = mails_send, .due_us = mails_next},
 	{STAGE_TELL, .turn = hooks_send},
 	{STAGE_TELL, .turn = stream_flush, .due_us = waiters_due},
 	{STAGE_TELL, .turn = output_turn},

@@ -222,11 +222,13 @@ void http_header(struct http_request *r, const char *name, const char *value)
 	if (strcmp(name, "Set-Cookie") == 0 && r->answer)
 		snprintf(r->answer->cookie, sizeof r->answer->cookie, "%s", value);
 }
+int bare_fills;
+
 void http_stream(struct http_request *r, int status, const char *type, const struct stream_source *source)
 {
 	struct strbuf out = {0}, sent = {0};
 
-	while (source->fill(source->context, &out, 65536) == 1) {
+	for (bare_fills = 1; source->fill(source->context, &out, 65536) == 1; bare_fills++) {
 		strbuf_add(&sent, strbuf_text(&out), out.n);
 		strbuf_clear(&out);
 	}

@@ -49,6 +49,8 @@ extern void (*bare_between)(struct server *s);
 /* Opens a file for a user in place of the nursery, or returns -1 with errno; NULL: such requests
  * are not answered. */
 extern int (*bare_opens)(const char *path, int flags, int mode);
+/* Number of parts, of a turn each, in which the last list was written. */
+extern int bare_fills;
 /* Sends a request as a user and runs turns until it is answered. Returns the status; `ret` may
  * be NULL, and the caller owns its body. */
 int bare_ask(struct server *s, uid_t uid, const char *method, const char *path, const char *body,

@@ -1,6 +1,7 @@
 /*
  * test_jsonread.c - json_read() gives for every text what json_loadb() gives, and json_write() for
- * every value what json_dumps() gives: texts by hand, and random changes of one text.
+ * every value what json_dumps() gives; json_cut() gives the text of an object without some members:
+ * texts by hand, and random changes of one text.
  */
 #include <jansson.h>
 #include <setjmp.h>
@@ -15,8 +16,28 @@
 #include "base/jsonread.h"
 #include "base/jsonwrite.h"
 #include "base/rng.h"
+#include "base/strbuf.h"
 
 #define CASES 200000
+
+/* Returns true if the text could be cut. */
+static bool cut(const json_t *a, const char *text, size_t n)
+{
+	static const char *const without[] = {"n", "e", NULL};
+	json_t *expected = json_copy((json_t *)a), *b;
+	struct strbuf out = {0};
+	bool good = json_cut(text, n, without, &out);
+
+	json_object_del(expected, "n");
+	json_object_del(expected, "e");
+	b = json_loadb(strbuf_text(&out), out.n, 0, NULL);
+	if (good && !json_equal(expected, b))
+		fail_msg("%.*s: cut to %s", (int)n, text, strbuf_text(&out));
+	json_decref(expected);
+	json_decref(b);
+	strbuf_fini(&out);
+	return good;
+}
 
 static void compare(const char *text, size_t n, size_t flags)
 {
@@ -41,6 +62,8 @@ static void compare(const char *text, size_t n, size_t flags)
 		assert_string_equal(strbuf_text(&out), dump);
 		free(dump);
 		strbuf_fini(&out);
+		if (json_is_object(a) && flags == 0)
+			cut(a, exact, n);
 	}
 	json_decref(a);
 	json_decref(b);
@@ -138,8 +161,11 @@ static void test_changes(void **state)
 	static const char text[] =
 		"{\"name\":\"b\\\"c\", \"n\":[1,-20,{\"x\":null,\"\xc3\xa4\":true}],\"e\":[\"A=\\n\",\"\\u001b[\"]}";
 	static const char letters[] = "\"\\{}[]:,0123-.eEtrufalsn \n\t/bx\x80\xc3\xa4\x7f";
+	json_t *whole = json_loads(text, 0, NULL);
 	struct rng r;
 
+	assert_true(cut(whole, text, sizeof text - 1));
+	json_decref(whole);
 	rng_seed(&r, 1);
 	for (int i = 0; i < CASES; i++) {
 		char changed[sizeof text];

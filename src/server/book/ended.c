@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -14,6 +15,7 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/base/post.h"
+#include "server/base/turn.h"
 #include "server/base/users.h"
 #include "server/base/words.h"
 #include "server/book/accounting.h"
@@ -29,6 +31,8 @@
 #include "server/server.h"
 #include "server/settings/conf.h"
 #include "store/store.h"
+
+#define BYTES_MOST (2u << 20) /* bytes of bodies after which mails wait for the next turn */
 
 const char *group_name(struct server *s, const struct spec *p, char *buf, size_t size)
 {
@@ -97,13 +101,13 @@ static void mail_send(struct server *s, uint32_t id, enum mail_point point)
 	const struct entry *e = &s->jobs->entries.v[id];
 	const struct outcome *o = e->outcome;
 	struct strbuf name = {0}, advice = {0};
-	json_t *body = NULL;
+	const json_t *body;
 	struct err err;
 	struct mail m = {.cput = -1, .walltime = -1, .memory = -1};
 
 	if (!e->spec)
 		return;
-	if (body_read(s, id, &body, NULL) < 0)
+	if (body_brief(s, id, &s->jobs->last_body, &body, NULL) < 0)
 		return;
 	entry_id(s, id, &name);
 	m.kind = point == MAIL_BEGIN ? MAIL_JOB_BEGUN : point == MAIL_END ? MAIL_JOB_ENDED : MAIL_JOB_ABORTED;
@@ -129,14 +133,23 @@ static void mail_send(struct server *s, uint32_t id, enum mail_point point)
 	}
 	if (mailer_send(s->books->mailer, s->conf->mail_program, &m, &err) < 0)
 		server_log(s, SEVERITY_WARNING, "mail about job %s was not sent: %s", m.id, err.text);
-	json_decref(body);
 	strbuf_fini(&name);
 	strbuf_fini(&advice);
 }
 
 void mails_send(struct server *s)
 {
-	for (size_t i = 0; i < s->post->mails.n; i++)
+	uint64_t begin = s->jobs->last_body.bytes;
+	size_t n = s->post->mails.n, i = 0;
+
+	for (; i < n && (s->turn->terminating || s->jobs->last_body.bytes - begin < BYTES_MOST); i++)
 		mail_send(s, s->post->mails.v[i].job, s->post->mails.v[i].point);
-	vec_clear(&s->post->mails);
+	if (i > 0)
+		memmove(s->post->mails.v, s->post->mails.v + i, (n - i) * sizeof *s->post->mails.v);
+	s->post->mails.n = n - i;
+}
+
+int64_t mails_next(const struct server *s)
+{
+	return s->post->mails.n && !s->turn->trouble ? s->clock->now_us : TIME_NEVER;
 }

@@ -216,6 +216,7 @@ void attempt_free(struct server *s, struct attempt *t)
 	free(t->gpu);
 	free(t->ngpus);
 	free(t->kib);
+	free(t->retries);
 	free(t);
 }
 

@@ -35,6 +35,8 @@ struct attempt {
 	/* seconds without contact after which its hosts end it (0: never), and seconds that ending
 	 * takes */
 	int64_t lease, grace;
+	/* what its body says of retries (core/retries.h); "": nothing; NULL: the body was not read */
+	char *retries;
 };
 
 struct attempt *attempt_create(struct server *s, uint32_t id, uint32_t number, const int32_t *nodes, uint32_t n);

@@ -35,7 +35,7 @@ static int text_read(struct server *s, uint32_t id, const struct body_last *last
 		free(text);
 		text = NULL;
 		*ret_key = array;
-		rc = last && last->body && last->key == array && last->bodies == store_bodies(s->store)
+		rc = last && last->text && last->key == array && last->bodies == store_bodies(s->store)
 			     ? 0
 			     : store_get_body(s->store, array, &text, err);
 	}
@@ -64,36 +64,59 @@ int body_read(struct server *s, uint32_t id, json_t **ret, struct err *err)
 	return rc;
 }
 
+/* Forgets a body, but not how much was read. */
 static void body_last_fini(struct body_last *last)
 {
 	free(last->text);
 	json_decref(last->body);
+	json_decref(last->brief);
+}
+
+/* Reads the text of a body into `last`. */
+static int last_read(struct server *s, uint32_t id, struct body_last *last, struct err *err)
+{
+	struct body_last found = {.bodies = store_bodies(s->store), .bytes = last->bytes};
+	int rc = text_read(s, id, last, &found.key, &found.text, err);
+
+	if (rc < 0 || !found.text)
+		return rc;
+	found.bytes += strlen(found.text);
+	if (last->text && !strcmp(last->text, found.text)) {
+		free(found.text);
+		last->key = found.key;
+		last->bodies = found.bodies;
+		last->bytes = found.bytes;
+	} else {
+		body_last_fini(last);
+		*last = found;
+	}
+	return 0;
 }
 
 int body_share(struct server *s, uint32_t id, struct body_last *last, const json_t **ret, struct err *err)
 {
-	struct body_last found = {.bodies = store_bodies(s->store)};
-	int rc = text_read(s, id, last, &found.key, &found.text, err);
+	int rc = last_read(s, id, last, err);
 
-	if (rc < 0)
-		return rc;
-	if (!found.text) {
-		;
-	} else if (last->text && !strcmp(last->text, found.text)) {
-		free(found.text);
-		last->key = found.key;
-		last->bodies = found.bodies;
-	} else {
-		rc = body_parse(found.text, &found.body, err);
-		if (rc < 0) {
-			free(found.text);
-			return rc;
-		}
-		body_last_fini(last);
-		*last = found;
-	}
-	*ret = last->body;
-	return 0;
+	if (rc == 0 && !last->body)
+		rc = body_parse(last->text, &last->body, err);
+	if (rc == 0)
+		*ret = last->body;
+	return rc;
+}
+
+int body_brief(struct server *s, uint32_t id, struct body_last *last, const json_t **ret, struct err *err)
+{
+	static const char *const large[] = {"args", "environment", NULL};
+	struct strbuf text = {0};
+	int rc = last_read(s, id, last, err);
+
+	if (rc == 0 && !last->body && !last->brief)
+		rc = body_parse(json_cut(last->text, strlen(last->text), large, &text) ? text.text : last->text,
+				&last->brief, err);
+	if (rc == 0)
+		*ret = last->body ? last->body : last->brief;
+	strbuf_fini(&text);
+	return rc;
 }
 
 /* Copies a member of a submission unchanged, if it is not empty and has the right type. */

@@ -22,9 +22,12 @@ struct body_last {
 	uint64_t key;	 /* the job or the array whose it is, */
 	uint64_t bodies; /* and store_bodies() at that time */
 	char *text;
-	json_t *body;
+	json_t *body, *brief; /* NULL: not parsed */
+	uint64_t bytes;	      /* read from the store so far, for bounds of a turn */
 };
 /* Does the same as body_read(), but *ret belongs to `last` and must not be changed. */
 int body_share(struct server *s, uint32_t id, struct body_last *last, const json_t **ret, struct err *err);
+/* Like body_share(), perhaps without the arguments and the environment, which may be large. */
+int body_brief(struct server *s, uint32_t id, struct body_last *last, const json_t **ret, struct err *err);
 
 #endif

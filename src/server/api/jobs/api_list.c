@@ -43,6 +43,7 @@
 #define LIST_MAX 1000000
 #define ROWS_A_TURN 2000  /* rows of a streamed list sent before other clients get a turn */
 #define ELEMENTS_A_ROW 10 /* elements of an array that cost as much to examine as a row */
+#define BYTES_A_ROW 1024  /* bytes of bodies that cost as much to read */
 
 /* jobs that ids= may name, at most, since they are looked up in one turn */
 #define NAMED_MAX 200000
@@ -181,15 +182,16 @@ static void listing_free(void *context)
 
 static void listing_item(struct listing *l, struct strbuf *out, uint32_t id, const struct array *a)
 {
-	struct json j;
+	const json_t *shared;
 	json_t *body = NULL;
+	struct json j;
 
 	if (l->tsv) {
 		show_row(l->s, out, id, a, &l->fields, &l->scratch);
 		return;
 	}
-	if (l->fields.whole)
-		body_read(l->s, id, &body, NULL);
+	if (l->fields.whole && body_brief(l->s, id, &l->s->jobs->last_body, &shared, NULL) == 0)
+		body = json_copy((json_t *)shared);
 	show_close(l->s, &l->who, id, body);
 	strbuf_puts(out, l->first ? "" : ",");
 	l->first = false;
@@ -224,7 +226,8 @@ static int listing_fill(void *context, struct strbuf *out, size_t want)
 	if (!l->tsv && !l->begun)
 		strbuf_puts(out, "{\"jobs\":[");
 	l->begun = true;
-	for (uint32_t rows = 0; rows < ROWS_A_TURN && out->n < want; rows += 1 + (a ? a->count / ELEMENTS_A_ROW : 0)) {
+	for (uint64_t rows = 0; rows < ROWS_A_TURN && out->n < want; rows += 1 + (a ? a->count / ELEMENTS_A_ROW : 0)) {
+		uint64_t bytes = l->s->jobs->last_body.bytes;
 		if (!listing_next(l, &id, &a)) {
 			l->closed = true;
 			if (l->tsv)
@@ -233,6 +236,7 @@ static int listing_fill(void *context, struct strbuf *out, size_t want)
 			return 1;
 		}
 		listing_item(l, out, id, a);
+		rows += (l->s->jobs->last_body.bytes - bytes) / BYTES_A_ROW;
 	}
 	return 1;
 }

@@ -14,6 +14,7 @@
 #include "server/base/agenda.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
+#include "server/base/post.h"
 #include "server/base/turn.h"
 #include "server/job/attempt.h"
 #include "server/job/failures.h"
@@ -139,6 +140,8 @@ void forgets_turn(struct server *s)
 {
 	struct heap_item x;
 
+	if (s->post->mails.n) /* they are about jobs */
+		return;
 	for (int i = 0; i < FORGETS_MOST && heap_peek(&s->agenda->forgets, &x) && x.time <= s->clock->now; i++) {
 		heap_pop(&s->agenda->forgets, &x);
 		entry_forget(s, (uint32_t)x.tie);

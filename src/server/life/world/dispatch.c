@@ -405,8 +405,13 @@ static size_t attempt_order(struct server *s, struct attempt *t)
 					     .host = names_get(&s->cluster->node_names, (uint32_t)t->node[0]),
 					     .reason = err.text,
 					     .unclear = true});
-	else
+	else {
+		/* so that its end need not read the body */
+		const char *retries = json_string_value(json_object_get(s->jobs->last_body.body, "retries"));
+		free(t->retries);
+		t->retries = mem_strdup(retries ? retries : "");
 		engine_start(s->engine, parts, n);
+	}
 	size_t size = arena_used(a);
 	arena_destroy(a);
 	return size;
@@ -730,22 +735,33 @@ static void waiting_finish(struct server *s, uint32_t id, const struct result *r
 	sched_delete(s->sched, id, s->clock->now, &p);
 }
 
+/* Returns what the job says of retries, valid until another body is read; NULL: nothing. `known`:
+ * the same, or NULL where it was not read. */
+static const char *retries_of(struct server *s, uint32_t id, const char *known)
+{
+	const json_t *body;
+
+	if (known)
+		return *known ? known : NULL;
+	if (body_brief(s, id, &s->jobs->last_body, &body, NULL) < 0)
+		return NULL;
+	return json_string_value(json_object_get(body, "retries"));
+}
+
 /* Runs a job again that has failed, if its user wants that. What took too long would do so
  * again. */
-static bool retry(struct server *s, uint32_t id, const struct result *r)
+static bool retry(struct server *s, uint32_t id, const struct result *r, const char *known)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
 	bool memory = r->cause == CAUSE_MEMORY;
 	int64_t code = r->how == RESULT_SIGNALED ? 128 + r->status : r->status;
 	struct retries retries = {0};
-	const json_t *body;
 	char text[200];
 	struct err err;
 
-	if (code == 0 || e->intent != INTENT_NONE || e->spec->interactive || (r->cause != CAUSE_ITSELF && !memory) ||
-	    body_share(s, id, &s->jobs->last_body, &body, NULL) < 0)
+	if (code == 0 || e->intent != INTENT_NONE || e->spec->interactive || (r->cause != CAUSE_ITSELF && !memory))
 		return false;
-	const char *wanted = json_string_value(json_object_get(body, "retries"));
+	const char *wanted = retries_of(s, id, known);
 	bool due =
 		wanted && retries_parse(wanted, &retries, NULL) == 0 && retries_due(&retries, e->retried, code, memory);
 	if (due) {
@@ -815,6 +831,9 @@ static void on_attempt_ended(void *context, const struct result *r)
 			stopped_finish(s, id, r);
 		return;
 	}
+
+	char *retries = t->retries;
+	t->retries = NULL;
 	attempt_free(s, t);
 	if (r->how == RESULT_NOT_STARTED) {
 		if (s->jobs->entries.v[id].intent == INTENT_DELETE)
@@ -828,9 +847,10 @@ static void on_attempt_ended(void *context, const struct result *r)
 						     .unclear = r->unclear});
 	} else if (s->jobs->entries.v[id].intent == INTENT_RERUN) {
 		requeue(s, id, r);
-	} else if (!retry(s, id, r)) {
+	} else if (!retry(s, id, r, retries)) {
 		result_finish(s, id, r);
 	}
+	free(retries);
 }
 
 static void on_attempt_lost(void *context, const char *tag, const char *host, const char *why)
