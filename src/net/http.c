@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -74,6 +75,7 @@ static const char *method_find(const char *method)
 /* Finds ambiguities in a request's headers: a proxy in front of us may have understood them
  * differently. */
 struct header_check {
+	bool joins;	    /* the library joins folded lines, and does not say so */
 	const char *length; /* the first Content-Length; NULL: none yet */
 	bool encoded;	    /* there is a Transfer-Encoding */
 	const char *wrong;  /* what is wrong; NULL: nothing */
@@ -86,12 +88,34 @@ static bool is_token(const char *name, size_t n)
 	return n > 0 && strspn(name, token) == n;
 }
 
+/* Returns true if libmicrohttpd joins the lines of a folded header, as before 0.9.77. */
+static bool lines_joined(void)
+{
+	int v[3] = {0};
+
+	return sscanf(MHD_get_version(), "%d.%d.%d", &v[0], &v[1], &v[2]) == 3 && v[0] == 0 &&
+	       (v[1] < 9 || (v[1] == 9 && v[2] < 77));
+}
+
+/* Returns true if a header was folded. The parser leaves headers where they were received, so that
+ * only blanks are between name and value; to join lines it copies the first part. */
+static bool is_folded(const char *name, size_t name_n, const char *value)
+{
+	const char *p = name + name_n + 1;
+
+	while (p < value && (*p == ' ' || *p == '\t'))
+		p++;
+	return value && p != value;
+}
+
 static enum MHD_Result header_check(void *context, enum MHD_ValueKind kind, const char *name, size_t name_n,
 				    const char *value, size_t value_n)
 {
 	struct header_check *c = context;
 
-	if (!is_token(name, name_n)) {
+	if (c->joins && is_folded(name, name_n, value)) {
+		c->wrong = "A header takes more than one line.";
+	} else if (!is_token(name, name_n)) {
 		c->wrong = "The name of a header has a space or another character that is not allowed there.";
 	} else if (strcasecmp(name, "Transfer-Encoding") == 0) {
 		c->encoded = true;
@@ -109,7 +133,7 @@ static enum MHD_Result header_check(void *context, enum MHD_ValueKind kind, cons
 
 static void request_begin(struct http_request *r, const char *method)
 {
-	struct header_check check = {0};
+	struct header_check check = {.joins = lines_joined()};
 	struct err err;
 
 	r->stage = STAGE_BODY;
@@ -386,7 +410,7 @@ static int daemon_start(struct http *h, struct err *err)
 		(size_t)CONNECTION_MEMORY, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h, MHD_OPTION_URI_LOG_CALLBACK,
 		on_target, h, MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
 #if MHD_VERSION >= 0x00097701
-		/* refuses folded lines, which earlier versions join silently */
+		/* refuses folded lines, which earlier versions join (is_folded()) */
 		MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1,
 #endif
 		MHD_OPTION_END);

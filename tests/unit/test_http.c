@@ -19,7 +19,6 @@
 
 #include <cmocka.h>
 #include <jansson.h>
-#include <microhttpd.h>
 
 #include "base/descriptors.h"
 #include "base/unixsock.h"
@@ -535,9 +534,10 @@ static void refuses_what_is_malformed(void **state)
 		{"GET /hello HTTP/1.1\r\nHost : x\r\n\r\n", 400},
 		{"GET /hello HTTP/1.1\r\nHost: x\r\nX\tY: x\r\n\r\n", 400},
 		{"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length : 3\r\n\r\nabc", 400},
-#if MHD_VERSION >= 0x00097701
 		{"GET /hello HTTP/1.1\r\nHost: x\r\nX: a\r\n b\r\n\r\n", 400},
-#endif
+		{"GET /hello HTTP/1.1\r\nHost: x\r\nX: a\r\n\tb\r\n c\r\nY: b\r\n\r\n", 400},
+		{"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n 4\r\n\r\nabc", 400},
+		{"GET /hello HTTP/1.1\r\nHost:\t x\r\nX:\r\nY:a\r\n\r\n", 200},
 		{"GET\r\n\r\n", 0},
 		{"\r\n\r\n\r\nGET\r\n\r\n", 0},
 		{"GET /hello SPDY/9\r\n\r\n", 0},
