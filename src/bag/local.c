@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -17,6 +16,7 @@
 
 #include "bag/own.h"
 #include "bag/provider.h"
+#include "base/program.h"
 #include "base/vec.h"
 
 enum { DEATHS_MOST = 10 }; /* deaths in a row without a task, each within two seconds of the start */
@@ -34,8 +34,6 @@ struct local {
 	struct provider_request request;
 };
 
-extern char **environ;
-
 static int64_t now_seconds(void)
 {
 	return (int64_t)time(NULL);
@@ -44,8 +42,6 @@ static int64_t now_seconds(void)
 static int start(struct local *l, int i)
 {
 	char name[32], cpus[32], gpus[32], memory[32];
-	posix_spawnattr_t attr;
-	posix_spawn_file_actions_t files;
 	pid_t pid;
 
 	snprintf(name, sizeof name, "local-%d", i + 1);
@@ -55,19 +51,10 @@ static int start(struct local *l, int i)
 	char *words[] = {
 		"shunt",	"bag", "worker", "--socket", (char *)(uintptr_t)l->options.socket,	"--name", name,
 		"--milli-cpus", cpus,  "--gpus", gpus,	     l->options.memory > 0 ? "--memory" : NULL, memory,	  NULL};
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
-	sigset_t none;
-	sigemptyset(&none);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", 0, 0);
-	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", 1, 0);
-	int rc = posix_spawn(&pid, l->options.program, &files, &attr, words, environ);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-	if (rc != 0)
-		return -rc;
+	int rc = program_start(l->options.program, words, NULL, (int[]){PROGRAM_NULL, PROGRAM_NULL}, 2, PROGRAM_SESSION,
+			       &pid);
+	if (rc < 0)
+		return rc;
 	l->child[i].pid = pid;
 	l->child[i].started = provider_now();
 	return 0;

@@ -4,10 +4,10 @@
 #include "bag/own.h"
 
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/program.h"
 #include "base/vec.h"
 
 struct own {
@@ -17,33 +17,14 @@ struct own {
 };
 static VEC(struct own) all;
 
-extern char **environ;
-
 pid_t own_start(const char *program, char *const *words, int in, int out)
 {
-	posix_spawnattr_t attr;
-	posix_spawn_file_actions_t files;
-	sigset_t none;
+	const int fd[] = {in >= 0 ? in : PROGRAM_NULL, out >= 0 ? out : PROGRAM_SHARE, out >= 0 ? out : PROGRAM_SHARE};
 	pid_t pid;
+	int rc = program_start(program, words, NULL, fd, 3, PROGRAM_SESSION, &pid);
 
-	sigemptyset(&none);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawn_file_actions_init(&files);
-	if (in >= 0)
-		posix_spawn_file_actions_adddup2(&files, in, 0);
-	else
-		posix_spawn_file_actions_addopen(&files, 0, "/dev/null", 0, 0);
-	if (out >= 0) {
-		posix_spawn_file_actions_adddup2(&files, out, 1);
-		posix_spawn_file_actions_adddup2(&files, out, 2);
-	}
-	int rc = posix_spawnp(&pid, program, &files, &attr, words, environ);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-	if (rc != 0)
-		return -rc;
+	if (rc < 0)
+		return rc;
 	vec_push(&all, (struct own){.pid = pid});
 	return pid;
 }

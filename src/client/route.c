@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +24,6 @@
 
 #define SERVERS_MOST 32
 #define PAUSE 500 /* ms to wait while no server leads: another is about to take over */
-
-extern char **environ;
 
 struct route *route_create(const char *name, const char *servers)
 {
@@ -83,31 +80,6 @@ static int text_file(const char *text, struct err *err)
 	return high;
 }
 
-/* Descriptors: 0 is our socket, 1 nothing, 2 as ours, 3 the CA certificate, if needed. */
-static int program_start(char *const *argv, const char *program, int fd, int ca, pid_t *ret, struct err *err)
-{
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t how;
-	sigset_t none;
-
-	sigemptyset(&none);
-	posix_spawnattr_init(&how);
-	posix_spawnattr_setsigmask(&how, &none);
-	posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_adddup2(&files, fd, 0);
-	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
-	if (ca >= 0)
-		posix_spawn_file_actions_adddup2(&files, ca, 3);
-	int rc = posix_spawn(ret, program, &files, &how, argv, environ);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&how);
-	if (rc == 0)
-		return 0;
-	*ret = 0;
-	return err_set(err, -rc, "can't start %.200s: %s", program, strerror(rc));
-}
-
 int connect_start(char *const *argv, const char *ca_text, pid_t *ret, struct err *err)
 {
 	char program[PATH_MAX + 64];
@@ -121,8 +93,11 @@ int connect_start(char *const *argv, const char *ca_text, pid_t *ret, struct err
 		rc = err_set(err, -errno, "can't move a socket: %s", strerror(errno));
 	if (rc == 0 && ca_text && (ca = text_file(ca_text, err)) < 0)
 		rc = ca;
-	if (rc == 0)
-		rc = program_start(argv, program, high, ca, ret, err);
+	if (rc == 0 && (rc = program_start(program, argv, NULL, (int[]){high, PROGRAM_NULL, PROGRAM_SHARE, ca},
+					   ca >= 0 ? 4 : 3, 0, ret)) < 0) {
+		*ret = 0;
+		err_set(err, rc, "can't start %.200s: %s", program, strerror(-rc));
+	}
 	close(fd[1]);
 	if (high >= 0)
 		close(high);

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/descriptors.h"
+#include "base/program.h"
 #include "base/vec.h"
 #include "run/message.h"
 #include "run/nursery.h"
@@ -59,30 +59,19 @@ static int nursery_spawn(const char *program, const struct nursery_options *o, i
 			o->root_jobs ? "root-jobs" : "no-root-jobs",
 			NULL};
 	VEC(char *) env = {0};
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attributes;
-	sigset_t none;
+	const int fds[] = {PROGRAM_SHARE, PROGRAM_SHARE, PROGRAM_SHARE, [NURSERY_FD] = fd, [NURSERY_LOCK] = lock};
 
-	sigemptyset(&none);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_adddup2(&files, fd, NURSERY_FD);
-	posix_spawn_file_actions_adddup2(&files, lock, NURSERY_LOCK);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	posix_spawnattr_setsigmask(&attributes, &none);
 	/* Resolve symbols before the first fork, once, rather than in every shepherd. */
 	vec_push(&env, "LD_BIND_NOW=1");
 	for (char **e = environ; *e; e++)
 		vec_push(&env, *e);
 	vec_push(&env, NULL);
 	bool lower = descriptors_lower(); /* jobs get the limit that the server was started with */
-	int r = posix_spawn(ret_pid, program, &files, &attributes, argv, env.v);
+	int r = program_start(program, argv, env.v, fds, NURSERY_LOCK + 1, 0, ret_pid);
 	if (lower)
 		descriptors_raise();
 	vec_free(&env);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&files);
-	return -r;
+	return r;
 }
 
 /* Moves a descriptor out of the range that the new process uses. */

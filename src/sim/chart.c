@@ -7,14 +7,13 @@
 #include "sim/chart.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/program.h"
 #include "base/strbuf.h"
 #include "base/timetext.h"
 #include "sim/chart_data.h"
@@ -82,9 +81,7 @@ static const char *last_line(char *text)
 /* Runs the script and closes it. gnuplot's error messages go to `err`. */
 static int script_run(FILE *script, const char *path, struct err *err)
 {
-	extern char **environ;
 	char *const argv[] = {"gnuplot", NULL};
-	posix_spawn_file_actions_t actions;
 	FILE *complaints = tmpfile();
 	char said[400] = "";
 	int status = 0;
@@ -97,12 +94,8 @@ static int script_run(FILE *script, const char *path, struct err *err)
 		return err_set(err, -EIO, "no temporary file for gnuplot: %s", strerror(errno));
 	}
 	lseek(fileno(script), 0, SEEK_SET);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, fileno(script), STDIN_FILENO);
-	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_adddup2(&actions, fileno(complaints), STDERR_FILENO);
-	int rc = posix_spawnp(&pid, "gnuplot", &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
+	int rc = program_start("gnuplot", argv, NULL, (int[]){fileno(script), PROGRAM_NULL, fileno(complaints)}, 3, 0,
+			       &pid);
 	fclose(script);
 	if (rc == 0)
 		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -112,7 +105,7 @@ static int script_run(FILE *script, const char *path, struct err *err)
 	fclose(complaints);
 
 	if (rc != 0)
-		return err_set(err, -rc, "%s: gnuplot can't be run (%s): install gnuplot-nox", path, strerror(rc));
+		return err_set(err, rc, "%s: gnuplot can't be run (%s): install gnuplot-nox", path, strerror(-rc));
 	if (status != 0)
 		return err_set(err, -EIO, "%s: gnuplot failed: %s", path, last_line(said));
 	return 0;

@@ -11,17 +11,15 @@
 #include <grp.h>
 #include <limits.h>
 #include <pwd.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fdio.h"
+#include "base/program.h"
 #include "cmd/lib/commands.h"
 #include "cmd/lib/screen.h"
-
-extern char **environ;
 
 /* `used`, because only the linker knows the calls */
 #define WRAPPER __attribute__((used))
@@ -36,15 +34,11 @@ static bool entry_find(const char *database, const char *key, char **fields, int
 	static struct strbuf line;
 	char *const argv[] = {"getent", (char *)database, "--", (char *)key, NULL};
 	int fd[2], found = 0;
-	posix_spawn_file_actions_t files;
 	pid_t pid;
 
 	if (pipe2(fd, O_CLOEXEC) < 0)
 		return false;
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_adddup2(&files, fd[1], STDOUT_FILENO);
-	bool began = posix_spawnp(&pid, argv[0], &files, NULL, argv, environ) == 0;
-	posix_spawn_file_actions_destroy(&files);
+	bool began = program_start(argv[0], argv, NULL, (int[]){PROGRAM_SHARE, fd[1]}, 2, 0, &pid) == 0;
 	close(fd[1]);
 	strbuf_clear(&line);
 	if (began)

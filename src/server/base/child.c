@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/program.h"
 #include "base/vec.h"
-#include "server/base/spawn.h"
 
 #define ERRORS_MOST 2000
 
@@ -116,7 +116,8 @@ static int process_start(struct child *c)
 		vec_push(&env, *e);
 	vec_push(&env, c->o.also); /* NULL ends the list */
 	vec_push(&env, NULL);
-	rc = spawn_beside(c->o.program, c->o.argv, env.v, (int[]){SPAWN_NULL, c->out, c->errors}, &c->pid);
+	rc = program_start(c->o.program, c->o.argv, env.v, (int[]){PROGRAM_NULL, c->out, c->errors}, 3, PROGRAM_GROUP,
+			   &c->pid);
 	vec_free(&env);
 	if (rc < 0)
 		return rc;

@@ -16,17 +16,15 @@
 
 #include "base/fdio.h"
 #include "base/outcome.h"
+#include "base/program.h"
 #include "base/text.h"
 #include "base/timetext.h"
 #include "base/vec.h"
-#include "server/base/spawn.h"
 
 #define AT_ONCE 4	  /* maximum programs that run at once */
 #define WAITING_MAX 10000 /* maximum mails that wait */
 #define PATIENCE_MS 60000 /* time after which a program is killed */
 #define ADDRESS_MAX 254
-
-extern char **environ;
 
 /* ---- a mail ---- */
 
@@ -267,7 +265,7 @@ static int letter_spawn(const struct letter *l, pid_t *ret)
 
 	if (fd < 0)
 		return fd;
-	rc = spawn_beside(l->program, argv, environ, (int[]){fd, SPAWN_NULL, SPAWN_NULL}, ret);
+	rc = program_start(l->program, argv, NULL, (int[]){fd, PROGRAM_NULL, PROGRAM_NULL}, 3, PROGRAM_GROUP, ret);
 	close(fd);
 	return rc;
 }

@@ -15,10 +15,10 @@
 #include <uv.h>
 
 #include "base/mem.h"
+#include "base/program.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/log.h"
-#include "server/base/spawn.h"
 #include "server/server.h"
 #include "server/site/realm.h"
 
@@ -79,7 +79,7 @@ static int process_start(const struct server *s, const char *command, int fd, pi
 
 	shunt_beside(s, path, sizeof path);
 	snprintf(socket, sizeof socket, "%s/shuntd.sock", s->instance->where.run);
-	return spawn_beside(path, argv, environ, (int[]){fd, SPAWN_NULL, SPAWN_SHARE}, ret);
+	return program_start(path, argv, NULL, (int[]){fd, PROGRAM_NULL, PROGRAM_SHARE}, 3, PROGRAM_GROUP, ret);
 }
 
 static void courier_start(struct courier *c)

@@ -19,13 +19,13 @@
 #include "base/err.h"
 #include "base/frame.h"
 #include "base/mem.h"
+#include "base/program.h"
 #include "hooks/chain.h"
 #include "hooks/frames.h"
 #include "hooks/hook.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/log.h"
-#include "server/base/spawn.h"
 #include "server/base/turn.h"
 #include "server/server.h"
 #include "server/site/hooks.h"
@@ -311,7 +311,7 @@ static int process_start(const struct server *s, int fd, pid_t *ret)
 
 	program_find(s, path, &own);
 	argv[1] = own ? "--hook" : NULL;
-	return spawn_beside(path, argv, none, (int[]){fd, SPAWN_NULL, SPAWN_SHARE}, ret);
+	return program_start(path, argv, none, (int[]){fd, PROGRAM_NULL, PROGRAM_SHARE}, 3, PROGRAM_GROUP, ret);
 }
 
 static int worker_start(struct hook_crew *c, struct hook_worker **ret)

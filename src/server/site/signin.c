@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -24,6 +23,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/program.h"
 #include "base/vec.h"
 #include "net/address.h"
 #include "net/http.h"
@@ -39,8 +39,6 @@
 #define WAITING_MAX 64
 #define WAITING_PER_ADDRESS 16
 #define WAITING_PER_USER 2
-
-extern char **environ;
 
 struct waiting {
 	uint64_t id;
@@ -110,31 +108,12 @@ static void on_answer(uv_poll_t *poll, int status, int events)
 		uv_close((uv_handle_t *)poll, on_closed);
 }
 
-static int program_spawn(const char *program, int fd)
-{
-	char *argv[] = {(char *)program, NULL};
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attributes;
-	sigset_t none;
-	pid_t pid;
-
-	sigemptyset(&none);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_adddup2(&files, fd, SIGNIN_FD);
-	posix_spawnattr_init(&attributes);
-	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-	posix_spawnattr_setsigmask(&attributes, &none);
-	int rc = posix_spawn(&pid, program, &files, &attributes, argv, environ);
-	posix_spawnattr_destroy(&attributes);
-	posix_spawn_file_actions_destroy(&files);
-	return -rc;
-}
-
 void signin_start(struct server *s)
 {
 	const char *slash = strrchr(s->instance->program, '/');
 	char program[PATH_MAX];
 	int pair[2], high, rc;
+	pid_t pid;
 
 	if (!s->instance->multi || !*s->conf->page_listen || geteuid() != 0)
 		return;
@@ -154,7 +133,9 @@ void signin_start(struct server *s)
 		     /* otherwise the number might be SIGNIN_FD itself, which would be closed on
 		      * exec */
 		     SIGNIN_FD + 1);
-	rc = program_spawn(program, high);
+	rc = program_start(program, (char *[]){program, NULL}, NULL,
+			   (int[]){PROGRAM_SHARE, PROGRAM_SHARE, PROGRAM_SHARE, [SIGNIN_FD] = high}, SIGNIN_FD + 1, 0,
+			   &pid);
 	close(high);
 	close(pair[1]);
 	if (rc < 0) {
