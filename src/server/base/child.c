@@ -90,7 +90,8 @@ static void on_ended(uv_poll_t *poll, int status, int events)
 
 	if (waitpid(c->pid, &how, WNOHANG) == 0)
 		return;
-	kill(-c->pid, SIGKILL); /* kill the processes it left behind */
+	if (!c->o.apart)
+		kill(-c->pid, SIGKILL); /* kill the processes it left behind */
 	child_close(c);
 	child_tell(c, how);
 }
@@ -108,16 +109,15 @@ static int process_start(struct child *c)
 	VEC(char *) env = {0};
 	int rc;
 
-	c->out = memfd_create("out", MFD_CLOEXEC);
-	c->errors = memfd_create("errors", MFD_CLOEXEC);
-	if (c->out < 0 || c->errors < 0)
+	if (c->o.most &&
+	    ((c->out = memfd_create("out", MFD_CLOEXEC)) < 0 || (c->errors = memfd_create("errors", MFD_CLOEXEC)) < 0))
 		return -errno;
 	for (char **e = environ; *e; e++)
 		vec_push(&env, *e);
 	vec_push(&env, c->o.also); /* NULL ends the list */
 	vec_push(&env, NULL);
-	rc = program_start(c->o.program, c->o.argv, env.v, (int[]){PROGRAM_NULL, c->out, c->errors}, 3, PROGRAM_GROUP,
-			   &c->pid);
+	rc = program_start(c->o.program, c->o.argv, env.v, (int[]){c->o.in ? c->o.in : PROGRAM_NULL, c->out, c->errors},
+			   3, PROGRAM_GROUP, &c->pid);
 	vec_free(&env);
 	if (rc < 0)
 		return rc;
@@ -155,8 +155,10 @@ int child_start(uv_loop_t *loop, const struct child_order *o, struct child **ret
 
 void child_stop(struct child *c)
 {
-	kill(-c->pid, SIGKILL);
-	waitpid(c->pid, NULL, 0); /* it was killed, so this does not block */
+	if (!c->o.apart) {
+		kill(-c->pid, SIGKILL);
+		waitpid(c->pid, NULL, 0); /* it was killed, so this does not block */
+	}
 	child_close(c);
 }
 

@@ -24,8 +24,11 @@ struct child_order {
 	char *const *argv;
 	char *also;	 /* "NAME=value" added to the server's environment, or NULL */
 	int64_t seconds; /* time limit, seconds */
-	size_t most;	 /* limit on its output, bytes */
-	int nice;	 /* niceness; 0: the server's */
+	size_t most;	 /* limit on its output, bytes; 0: what it prints is not kept */
+	int in;		 /* descriptor of its standard input, which the caller closes; 0: /dev/null */
+	/* it continues when the server stops, and so do processes that it leaves behind */
+	bool apart;
+	int nice; /* niceness; 0: the server's */
 	/* Called in the loop when the child has exited. Not called after child_stop(). */
 	void (*done)(void *context, const struct child_end *end);
 	void *context;
@@ -33,7 +36,8 @@ struct child_order {
 
 /* Returns 0 with the child, or -errno. Keeps all of `o` except also, argv and program. */
 int child_start(uv_loop_t *loop, const struct child_order *o, struct child **ret);
-/* Kills the program and everything it started, because the server stops. */
+/* Kills the program and everything it started, because the server stops; if it is apart, forgets
+ * it instead. */
 void child_stop(struct child *c);
 /* Writes what is wrong with the end, such as "took longer than 10 s". Returns false if nothing
  * is. */

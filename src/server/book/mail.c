@@ -3,27 +3,23 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fdio.h"
 #include "base/outcome.h"
-#include "base/program.h"
 #include "base/text.h"
 #include "base/timetext.h"
 #include "base/vec.h"
+#include "server/base/child.h"
 
 #define AT_ONCE 4	  /* maximum programs that run at once */
 #define WAITING_MAX 10000 /* maximum mails that wait */
-#define PATIENCE_MS 60000 /* time after which a program is killed */
+#define SECONDS 60	  /* time after which a program is killed */
 #define ADDRESS_MAX 254
 
 /* ---- a mail ---- */
@@ -161,14 +157,11 @@ struct letter {
 	struct strbuf text;
 };
 
-/* A running mail program. libuv closes its handles later: `handles` counts those still open. */
+/* A running mail program. */
 struct carrier {
 	struct mailer *mailer;
-	uv_poll_t ended;
-	uv_timer_t patience;
-	pid_t pid;
-	int fd; /* pidfd */
-	int handles;
+	struct child_order order;
+	struct child *child; /* NULL: none */
 	char *program;
 };
 
@@ -178,7 +171,7 @@ struct mailer {
 	void *context;
 	VEC(struct letter) waiting;
 	size_t first; /* index in `waiting` of the first letter not sent */
-	struct carrier *carrier[AT_ONCE];
+	struct carrier carrier[AT_ONCE];
 	bool said_missing;
 };
 
@@ -196,53 +189,24 @@ struct mailer *mailer_start(uv_loop_t *loop, void (*say)(void *context, const ch
 	struct mailer *m = mem_zalloc(sizeof *m);
 
 	*m = (struct mailer){.loop = loop, .say = say, .context = context};
+	for (int i = 0; i < AT_ONCE; i++)
+		m->carrier[i].mailer = m;
 	return m;
 }
 
-static void carrier_closed(uv_handle_t *h)
+static void on_carried(void *context, const struct child_end *end)
 {
-	struct carrier *c = h->data;
-
-	if (--c->handles > 0)
-		return;
-	close(c->fd);
-	free(c->program);
-	free(c);
-}
-
-static void carrier_close(struct carrier *c)
-{
-	uv_close((uv_handle_t *)&c->ended, carrier_closed);
-	uv_close((uv_handle_t *)&c->patience, carrier_closed);
-}
-
-static void carrier_ended(uv_poll_t *poll, int status, int events)
-{
-	struct carrier *c = poll->data;
+	struct carrier *c = context;
 	struct mailer *m = c->mailer;
-	int how = 0;
+	char fault[100], text[512];
 
-	if (waitpid(c->pid, &how, WNOHANG) == 0)
-		return;
-	if (how != 0) {
-		char text[512];
-		snprintf(text, sizeof text, "the mail program %.300s ended with %s %d; a mail may be lost", c->program,
-			 WIFSIGNALED(how) ? "signal" : "exit status",
-			 WIFSIGNALED(how) ? WTERMSIG(how) : WEXITSTATUS(how));
+	if (child_fault(&c->order, end, fault, sizeof fault)) {
+		snprintf(text, sizeof text, "the mail program %.300s %s; a mail may be lost", c->program, fault);
 		m->say(m->context, text);
 	}
-	for (int i = 0; i < AT_ONCE; i++)
-		if (m->carrier[i] == c)
-			m->carrier[i] = NULL;
-	carrier_close(c);
+	free(c->program);
+	c->child = NULL;
 	letters_start(m);
-}
-
-static void carrier_late(uv_timer_t *timer)
-{
-	struct carrier *c = timer->data;
-
-	kill(-c->pid, SIGKILL); /* kill its process group, of which it is the leader */
 }
 
 /* Returns a descriptor of the mail in memory, positioned at its beginning; or -errno. */
@@ -258,38 +222,27 @@ static int letter_file(const struct letter *l)
 	return fd;
 }
 
-static int letter_spawn(const struct letter *l, pid_t *ret)
+/* Returns 0 or -errno. */
+static int carrier_start(struct carrier *c, const struct letter *l)
 {
 	char *argv[] = {l->program, "-i", "-t", "-f", l->from, NULL};
 	int fd = letter_file(l), rc;
 
 	if (fd < 0)
 		return fd;
-	rc = program_start(l->program, argv, NULL, (int[]){fd, PROGRAM_NULL, PROGRAM_NULL}, 3, PROGRAM_GROUP, ret);
+	c->program = mem_strdup(l->program);
+	c->order = (struct child_order){.program = c->program,
+					.argv = argv,
+					.in = fd,
+					.seconds = SECONDS,
+					.apart = true,
+					.done = on_carried,
+					.context = c};
+	rc = child_start(c->mailer->loop, &c->order, &c->child);
+	if (rc < 0)
+		free(c->program);
 	close(fd);
 	return rc;
-}
-
-/* Watches a program. -errno: it could not be watched, and was killed. */
-static int carrier_create(struct mailer *m, const char *program, pid_t pid, struct carrier **ret)
-{
-	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-
-	if (fd < 0) {
-		int rc = -errno;
-		kill(-pid, SIGKILL);
-		waitpid(pid, NULL, 0);
-		return rc;
-	}
-	struct carrier *c = mem_zalloc(sizeof *c);
-	*c = (struct carrier){.mailer = m, .pid = pid, .fd = fd, .handles = 2, .program = mem_strdup(program)};
-	uv_poll_init(m->loop, &c->ended, c->fd);
-	uv_timer_init(m->loop, &c->patience);
-	c->ended.data = c->patience.data = c;
-	uv_poll_start(&c->ended, UV_READABLE, carrier_ended);
-	uv_timer_start(&c->patience, carrier_late, PATIENCE_MS, 0);
-	*ret = c;
-	return 0;
 }
 
 static void spawn_failed(struct mailer *m, const struct letter *l, int rc)
@@ -307,18 +260,14 @@ static void spawn_failed(struct mailer *m, const struct letter *l, int rc)
 
 static void letters_start(struct mailer *m)
 {
-	for (int i = 0; i < AT_ONCE && m->first < m->waiting.n; i++) {
-		while (!m->carrier[i] && m->first < m->waiting.n) {
+	for (int i = 0; i < AT_ONCE; i++)
+		while (!m->carrier[i].child && m->first < m->waiting.n) {
 			struct letter *l = &m->waiting.v[m->first++];
-			pid_t pid;
-			int rc = letter_spawn(l, &pid);
-			if (rc == 0)
-				rc = carrier_create(m, l->program, pid, &m->carrier[i]);
+			int rc = carrier_start(&m->carrier[i], l);
 			if (rc < 0)
 				spawn_failed(m, l, rc);
 			letter_fini(l);
 		}
-	}
 	if (m->first > m->waiting.n / 2) { /* drops the sent letters from time to time */
 		m->waiting.n -= m->first;
 		memmove(m->waiting.v, m->waiting.v + m->first, m->waiting.n * sizeof *m->waiting.v);
@@ -350,7 +299,7 @@ int mailer_busy(const struct mailer *m)
 	int n = (int)(m->waiting.n - m->first);
 
 	for (int i = 0; i < AT_ONCE; i++)
-		n += m->carrier[i] != NULL;
+		n += m->carrier[i].child != NULL;
 	return n;
 }
 
@@ -359,8 +308,10 @@ void mailer_stop(struct mailer *m)
 	if (!m)
 		return;
 	for (int i = 0; i < AT_ONCE; i++)
-		if (m->carrier[i])
-			carrier_close(m->carrier[i]);
+		if (m->carrier[i].child) {
+			child_stop(m->carrier[i].child);
+			free(m->carrier[i].program);
+		}
 	for (; m->first < m->waiting.n; m->first++)
 		letter_fini(&m->waiting.v[m->first]);
 	vec_free(&m->waiting);
