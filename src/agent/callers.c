@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "agent/agent_internal.h"
+#include "base/chain.h"
 #include "client/tray.h"
+#include "net/handle.h"
 
 #define CALLERS_MOST 64
 #define LIMIT_MS 60000 /* ms for the whole connection */
@@ -111,24 +113,14 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 
 /* ---- connections ---- */
 
-static void on_limit_closed(uv_handle_t *h)
-{
-	free(h->data);
-}
-
 static void on_closed(void *context, struct link *l, const char *reason)
 {
 	struct caller *c = context;
 
-	if (c->prev)
-		c->prev->next = c->next;
-	else
-		c->a->callers = c->next;
-	if (c->next)
-		c->next->prev = c->prev;
+	chain_remove(c->a->callers, c);
 	c->a->ncallers--;
 	strbuf_fini(&c->in);
-	uv_close((uv_handle_t *)&c->limit, on_limit_closed);
+	uv_close((uv_handle_t *)&c->limit, handle_data_free);
 }
 
 static void on_limit(uv_timer_t *t)
@@ -148,10 +140,8 @@ void caller_serve(struct agent *a, int fd)
 		return;
 	}
 	c = mem_zalloc(sizeof *c);
-	*c = (struct caller){.a = a, .next = a->callers};
-	if (a->callers)
-		a->callers->prev = c;
-	a->callers = c;
+	*c = (struct caller){.a = a};
+	chain_add(a->callers, c);
 	a->ncallers++;
 	uv_timer_init(a->loop, &c->limit);
 	c->limit.data = c;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "agent/agent_internal.h"
+#include "net/handle.h"
 
 #define FIRST_MS 10000
 #define TRUST 600 /* seconds after the server's last word for which other nodes are trusted */
@@ -23,14 +24,9 @@ struct newcomer {
 	uv_timer_t limit;
 };
 
-static void on_limit_closed(uv_handle_t *h)
-{
-	free(h->data);
-}
-
 static void newcomer_drop(struct newcomer *c)
 {
-	uv_close((uv_handle_t *)&c->limit, on_limit_closed);
+	uv_close((uv_handle_t *)&c->limit, handle_data_free);
 }
 
 static void on_frame(void *context, struct link *l, json_t *head, const char *data, size_t n)

@@ -23,6 +23,7 @@
 #include "base/rng.h"
 #include "engine/files.h"
 #include "engine/frames.h"
+#include "net/handle.h"
 #include "net/protocol.h"
 #include "run/lease.h"
 #include "run/live.h"
@@ -438,11 +439,6 @@ void session_start(struct agent *a)
 	session_call(s);
 }
 
-static void on_timer_closed(uv_handle_t *h)
-{
-	free(h->data);
-}
-
 void session_stop(struct agent *a)
 {
 	struct session *s = a->session;
@@ -456,6 +452,6 @@ void session_stop(struct agent *a)
 		link_leave(s, "this agent stops");
 	waiting_clear(s);
 	said_clear(s);
-	uv_close((uv_handle_t *)&s->timer, on_timer_closed);
+	uv_close((uv_handle_t *)&s->timer, handle_data_free);
 	a->session = NULL;
 }

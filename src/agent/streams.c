@@ -14,9 +14,11 @@
 #include <unistd.h>
 
 #include "agent/agent_internal.h"
+#include "base/chain.h"
 #include "base/codec.h"
 #include "engine/errands.h"
 #include "engine/frames.h"
+#include "net/handle.h"
 
 #define CHUNK 65536
 #define AHEAD 262144 /* maximum bytes waiting in a link */
@@ -37,11 +39,6 @@ struct reader {
 	int64_t at;
 };
 
-static void on_timer_closed(uv_handle_t *h)
-{
-	free(h->data);
-}
-
 static void reader_end(struct reader *r, const char *reason)
 {
 	static const struct link_events nobody = {0};
@@ -53,17 +50,12 @@ static void reader_end(struct reader *r, const char *reason)
 		link_events_set(r->link, &nobody, NULL);
 		link_close(r->link, reason);
 	}
-	if (r->prev)
-		r->prev->next = r->next;
-	else
-		r->a->readers = r->next;
-	if (r->next)
-		r->next->prev = r->prev;
+	chain_remove(r->a->readers, r);
 	r->a->nreaders--;
 	free(r->tag);
 	free(r->user);
 	free(r->path);
-	uv_close((uv_handle_t *)&r->timer, on_timer_closed);
+	uv_close((uv_handle_t *)&r->timer, handle_data_free);
 }
 
 static void reader_fail(struct reader *r, const char *reason)
@@ -193,7 +185,6 @@ void streams_dial(struct agent *a, const json_t *head, const char *where)
 		return; /* the client's wait has a time limit */
 	r = mem_zalloc(sizeof *r);
 	*r = (struct reader){.a = a,
-			     .next = a->readers,
 			     .id = (json_int_t)d.id,
 			     .tag = mem_strdup(d.tag),
 			     .user = mem_strdup(d.user ? d.user : ""),
@@ -202,9 +193,7 @@ void streams_dial(struct agent *a, const json_t *head, const char *where)
 			     .fd = -1,
 			     .at = d.from > 0 ? d.from : 0};
 	snprintf(r->which, sizeof r->which, "%s", d.which && strcmp(d.which, "err") == 0 ? "err" : "out");
-	if (a->readers)
-		a->readers->prev = r;
-	a->readers = r;
+	chain_add(a->readers, r);
 	a->nreaders++;
 	uv_timer_init(a->loop, &r->timer);
 	r->timer.data = r;

@@ -25,6 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/chain.h"
 #include "base/mem.h"
 #include "engine/watch.h"
 
@@ -114,12 +115,7 @@ static void part_begin(int keep, const char *title)
 static void parted_drop(struct parted *p)
 {
 	watch_close(p->end);
-	if (p->prev)
-		p->prev->next = p->next;
-	else
-		p->a->first = p->next;
-	if (p->next)
-		p->next->prev = p->prev;
+	chain_remove(p->a->first, p);
 	p->a->n--;
 	free(p->title);
 	free(p);
@@ -141,13 +137,10 @@ static int parted_add(struct apart *a, uid_t uid, pid_t pid, const char *title)
 	if (fd < 0)
 		return -errno;
 	p = mem_zalloc(sizeof *p);
-	*p = (struct parted){
-		.a = a, .next = a->first, .uid = uid, .pid = pid, .title = title ? mem_strdup(title) : NULL};
+	*p = (struct parted){.a = a, .uid = uid, .pid = pid, .title = title ? mem_strdup(title) : NULL};
 	p->end = watch_open(a->loop, fd, on_end, p);
 	watch_for(p->end, UV_READABLE);
-	if (a->first)
-		a->first->prev = p;
-	a->first = p;
+	chain_add(a->first, p);
 	a->n++;
 	return 0;
 }

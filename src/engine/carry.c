@@ -15,8 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/chain.h"
 #include "base/fdio.h"
 #include "engine/files_internal.h"
+#include "net/handle.h"
 #include "run/live.h"
 #include "run/shepherd.h"
 
@@ -57,12 +59,7 @@ static bool is_own(const struct carry *c)
 
 /* ---- the end ---- */
 
-static void on_begin_closed(uv_handle_t *h)
-{
-	free(h->data);
-}
-
-/* Closes the timer; on_begin_closed() frees the memory. */
+/* Closes the timer; handle_data_free() frees the memory. */
 static void carry_free(struct carry *c)
 {
 	opening_cancel(c->opening);
@@ -72,13 +69,8 @@ static void carry_free(struct carry *c)
 		link_events_set(c->link, &nobody, NULL);
 		link_abort(c->link, "it is not wanted any more");
 	}
-	if (c->prev)
-		c->prev->next = c->next;
-	else
-		c->f->carries = c->next;
-	if (c->next)
-		c->next->prev = c->prev;
-	uv_close((uv_handle_t *)&c->begin, on_begin_closed);
+	chain_remove(c->f->carries, c);
+	uv_close((uv_handle_t *)&c->begin, handle_data_free);
 }
 
 void carry_cancel(struct carry *c)
@@ -395,10 +387,8 @@ struct carry *carry_start(struct files *f, const struct carry_order *o, const st
 {
 	struct carry *c = mem_zalloc(sizeof *c);
 
-	*c = (struct carry){.f = f, .o = *o, .e = *e, .next = f->carries, .fd = -1, .moved = uv_now(f->loop)};
-	if (f->carries)
-		f->carries->prev = c;
-	f->carries = c;
+	*c = (struct carry){.f = f, .o = *o, .e = *e, .fd = -1, .moved = uv_now(f->loop)};
+	chain_add(f->carries, c);
 	uv_timer_init(f->loop, &c->begin);
 	c->begin.data = c;
 	uv_timer_start(&c->begin, on_begin, 0, 0);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "engine/engine_internal.h"
+#include "net/handle.h"
 #include "run/task.h"
 
 /* seconds from SIGTERM to SIGKILL for an attempt from before the server's start */
@@ -80,11 +81,6 @@ int engine_create(uv_loop_t *loop, const struct local_options *here, const struc
 	return 0;
 }
 
-static void on_timer_closed(uv_handle_t *timer)
-{
-	free(timer->data);
-}
-
 void engine_stop(struct engine *e)
 {
 	if (e->here)
@@ -97,7 +93,7 @@ void engine_stop(struct engine *e)
 	vec_free(&e->fresh);
 	vec_free(&e->touched);
 	vec_free(&e->ending);
-	uv_close((uv_handle_t *)&e->timer, on_timer_closed);
+	uv_close((uv_handle_t *)&e->timer, handle_data_free);
 }
 
 /* ---- attempts ---- */

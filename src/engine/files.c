@@ -16,11 +16,13 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/chain.h"
 #include "base/fdio.h"
 #include "base/members.h"
 #include "base/ticks.h"
 #include "engine/files_internal.h"
 #include "engine/ticket.h"
+#include "net/handle.h"
 #include "run/spare.h"
 
 #define GUESTS_MOST 4096
@@ -472,12 +474,7 @@ static void guest_end(struct guest *g)
 		link_events_set(g->link, &nobody, NULL);
 		link_close(g->link, "it is over");
 	}
-	if (g->prev)
-		g->prev->next = g->next;
-	else
-		g->f->guests = g->next;
-	if (g->next)
-		g->next->prev = g->prev;
+	chain_remove(g->f->guests, g);
 	g->f->nguests--;
 	free(g);
 }
@@ -517,10 +514,8 @@ static struct guest *guest_create(struct files *f, struct link *l)
 	static const struct link_events events = {.frame = on_frame, .drained = on_drained, .closed = on_closed};
 	struct guest *g = mem_zalloc(sizeof *g);
 
-	*g = (struct guest){.f = f, .link = l, .next = f->guests, .fd = -1, .moved = uv_now(f->loop)};
-	if (f->guests)
-		f->guests->prev = g;
-	f->guests = g;
+	*g = (struct guest){.f = f, .link = l, .fd = -1, .moved = uv_now(f->loop)};
+	chain_add(f->guests, g);
 	f->nguests++;
 	link_events_set(l, &events, g);
 	link_trust(l);
@@ -599,11 +594,6 @@ void files_identify(struct files *f, const struct files_identity *i)
 	f->tls = i->tls ? tls_context_ref(i->tls) : NULL;
 }
 
-static void on_timer_closed(uv_handle_t *h)
-{
-	free(h->data);
-}
-
 void files_stop(struct files *f)
 {
 	while (f->guests)
@@ -615,5 +605,5 @@ void files_stop(struct files *f)
 	free(f->name);
 	free(f->ca);
 	free(f->keep);
-	uv_close((uv_handle_t *)&f->timer, on_timer_closed);
+	uv_close((uv_handle_t *)&f->timer, handle_data_free);
 }

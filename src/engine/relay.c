@@ -16,6 +16,7 @@
 
 #include "base/mem.h"
 #include "engine/watch.h"
+#include "net/handle.h"
 
 #define ROOM 131072 /* maximum bytes waiting for a side */
 #define PART 32768
@@ -47,11 +48,6 @@ static struct side *other(struct side *s)
 
 /* ---- life ---- */
 
-static void on_freed(uv_handle_t *h)
-{
-	free(h->data);
-}
-
 /* A watch closes its descriptor; one that is given back was duplicated for it. */
 static void side_close(struct side *s)
 {
@@ -82,7 +78,7 @@ void relay_close(struct relay *r)
 	if (!r)
 		return;
 	sides_close(r);
-	uv_close((uv_handle_t *)&r->over, on_freed);
+	uv_close((uv_handle_t *)&r->over, handle_data_free);
 }
 
 static void on_over(uv_idle_t *h)
@@ -92,7 +88,7 @@ static void on_over(uv_idle_t *h)
 	uv_idle_stop(h);
 	sides_close(r);
 	r->ended(r->context);
-	uv_close((uv_handle_t *)&r->over, on_freed);
+	uv_close((uv_handle_t *)&r->over, handle_data_free);
 }
 
 static void relay_break(struct relay *r)

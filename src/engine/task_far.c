@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engine/tasks_internal.h"
+#include "net/handle.h"
 
 #define PAUSE_MS 250
 
@@ -46,15 +47,10 @@ static void far_refuse(struct task_far *f, const char *reason)
 
 static void far_try(struct task_far *f);
 
-static void on_pause_closed(uv_handle_t *h)
-{
-	free(h);
-}
-
 static void pause_end(struct task_far *f)
 {
 	if (f->pause)
-		uv_close((uv_handle_t *)f->pause, on_pause_closed);
+		uv_close((uv_handle_t *)f->pause, handle_free);
 	f->pause = NULL;
 }
 

@@ -20,6 +20,7 @@
 #include "base/vec.h"
 #include "engine/tasks_internal.h"
 #include "engine/watch.h"
+#include "net/handle.h"
 
 #define QUIET_MS 300
 #define PART 65536
@@ -70,11 +71,6 @@ static bool outputs_closed(const struct task_here *h)
 }
 
 static void on_quiet(uv_timer_t *t);
-
-static void on_timer_closed(uv_handle_t *t)
-{
-	free(t);
-}
 
 static void task_ended(struct task_here *h, const struct task_answer *a)
 {
@@ -376,7 +372,7 @@ void task_here_close(struct task_here *h)
 	watch_close(h->output[OUT].watch);
 	watch_close(h->output[ERR].watch);
 	if (h->quiet)
-		uv_close((uv_handle_t *)h->quiet, on_timer_closed);
+		uv_close((uv_handle_t *)h->quiet, handle_free);
 	strbuf_fini(&h->input);
 	free(h);
 }

@@ -20,12 +20,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/chain.h"
 #include "base/members.h"
 #include "base/unixsock.h"
 #include "base/vec.h"
 #include "engine/apart.h"
 #include "engine/tasks_internal.h"
 #include "engine/watch.h"
+#include "net/handle.h"
 
 #define CALLERS_MOST 4096   /* maximum connections at once in this process */
 #define CALLERS_OF_ONE 1024 /* maximum connections of one user */
@@ -103,10 +105,8 @@ static struct caller *caller_create(struct tasks *t, struct link *l)
 {
 	struct caller *c = mem_zalloc(sizeof *c);
 
-	*c = (struct caller){.t = t, .link = l, .next = t->callers};
-	if (t->callers)
-		t->callers->prev = c;
-	t->callers = c;
+	*c = (struct caller){.t = t, .link = l};
+	chain_add(t->callers, c);
 	t->ncallers++;
 	return c;
 }
@@ -120,18 +120,13 @@ static void link_drop(struct link *l, const char *reason)
 	link_close(l, reason);
 }
 
-static void on_pause_closed(uv_handle_t *h)
-{
-	free(h);
-}
-
 /* Ends a caller. Data already queued is still sent; a program that is running, here or there, is
  * ended. */
 static void caller_end(struct caller *c)
 {
 	talk_close(c->talk);
 	if (c->pause)
-		uv_close((uv_handle_t *)c->pause, on_pause_closed);
+		uv_close((uv_handle_t *)c->pause, handle_free);
 	free(c->tag);
 	free((char *)c->host.name);
 	free((char *)c->host.address);
@@ -143,12 +138,7 @@ static void caller_end(struct caller *c)
 	free(c->node);
 	if (c->purse)
 		c->purse->callers--;
-	if (c->prev)
-		c->prev->next = c->next;
-	else
-		c->t->callers = c->next;
-	if (c->next)
-		c->next->prev = c->prev;
+	chain_remove(c->t->callers, c);
 	c->t->ncallers--;
 	free(c);
 }
@@ -383,7 +373,7 @@ static void on_pause_over(uv_timer_t *t)
 {
 	struct caller *c = t->data;
 
-	uv_close((uv_handle_t *)c->pause, on_pause_closed);
+	uv_close((uv_handle_t *)c->pause, handle_free);
 	c->pause = NULL;
 	shepherd_ask(c);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "net/handle.h"
 
 struct watch {
 	uv_poll_t poll;
@@ -51,11 +52,6 @@ int watch_fd(const struct watch *w)
 	return w->fd;
 }
 
-static void on_closed(uv_handle_t *h)
-{
-	free(h->data);
-}
-
 void watch_close(struct watch *w)
 {
 	if (!w)
@@ -63,5 +59,5 @@ void watch_close(struct watch *w)
 	uv_poll_stop(&w->poll);
 	/* already removed from epoll: the loop must not keep a pipe's end open any longer */
 	close(w->fd);
-	uv_close((uv_handle_t *)&w->poll, on_closed);
+	uv_close((uv_handle_t *)&w->poll, handle_data_free);
 }

@@ -18,6 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/chain.h"
 #include "net/address.h"
 #include "net/http_internal.h"
 
@@ -42,11 +43,8 @@ static struct share *share_find(struct http *h, uint64_t key, struct share **lis
 	if (a)
 		return a;
 	a = mem_zalloc(sizeof *a);
-	*a = (struct share){
-		.key = key, .next = *list, .tokens = h->limits.rate * BURST_SECONDS, .filled = uv_now(h->loop)};
-	if (a->next)
-		a->next->prev = a;
-	*list = a;
+	*a = (struct share){.key = key, .tokens = h->limits.rate * BURST_SECONDS, .filled = uv_now(h->loop)};
+	chain_add(*list, a);
 	*place = (uint64_t)(uintptr_t)a;
 	return a;
 }
@@ -75,12 +73,7 @@ static void addresses_sweep(struct http *h)
 		if (a->connections > 0 || uv_now(h->loop) - a->filled < BURST_SECONDS * 1000)
 			continue;
 		map_remove(&h->share_of, a->key);
-		if (next)
-			next->prev = a->prev;
-		if (a->prev)
-			a->prev->next = next;
-		else
-			h->addresses = next;
+		chain_remove(h->addresses, a);
 		free(a);
 	}
 }
@@ -243,7 +236,7 @@ struct connection *connection_create(struct http *h, int fd)
 {
 	struct connection *c = mem_zalloc(sizeof *c);
 
-	*c = (struct connection){.http = h, .fd = fd, .next = h->connections, .since = uv_now(h->loop)};
+	*c = (struct connection){.http = h, .fd = fd, .since = uv_now(h->loop)};
 	if (h->adopts) {
 		c->peer = (struct peer){.uid = (uid_t)-1, .gid = (gid_t)-1};
 		c->remote = mem_strdup(h->adopts);
@@ -251,9 +244,7 @@ struct connection *connection_create(struct http *h, int fd)
 	} else {
 		c->peer = peer_of(fd);
 	}
-	if (c->next)
-		c->next->prev = c;
-	h->connections = c;
+	chain_add(h->connections, c);
 	c->share = share_of(c);
 
 	h->stats.connections++;
@@ -301,12 +292,7 @@ void connection_destroy(struct connection *c)
 {
 	struct http *h = c->http;
 
-	if (c->next)
-		c->next->prev = c->prev;
-	if (c->prev)
-		c->prev->next = c->next;
-	else
-		h->connections = c->next;
+	chain_remove(h->connections, c);
 	h->stats.connections--;
 	h->at[c->door] -= !c->evicted;
 	h->reserved -= c->reserved;

@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "net/address.h"
+#include "net/handle.h"
 #include "net/link_internal.h"
 
 /* One address being tried. */
@@ -43,17 +44,12 @@ static void dial_free(struct dial *d)
 	free(d);
 }
 
-static void on_attempt_closed(uv_handle_t *handle)
-{
-	free(handle->data);
-}
-
 /* Returns the descriptor, which the caller now owns. */
 static int attempt_end(struct dial *d)
 {
 	int fd = d->attempt->fd;
 
-	uv_close((uv_handle_t *)&d->attempt->poll, on_attempt_closed);
+	uv_close((uv_handle_t *)&d->attempt->poll, handle_data_free);
 	d->attempt = NULL;
 	return fd;
 }

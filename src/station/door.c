@@ -11,6 +11,7 @@
 #include "base/codec.h"
 #include "base/mem.h"
 #include "base/unixsock.h"
+#include "net/handle.h"
 
 #define LINE_MOST 64
 #define CLIENTS_MOST 32
@@ -156,11 +157,6 @@ static void on_connection(uv_stream_t *s, int status)
 	uv_read_start((uv_stream_t *)&c->pipe, on_alloc, on_read);
 }
 
-static void on_door_closed(uv_handle_t *h)
-{
-	free(h->data);
-}
-
 int door_open(uv_loop_t *loop, const char *path, door_answer answer, void *context, struct door **ret, struct err *err)
 {
 	int fd = unix_listen(path, 0666, err), rc;
@@ -188,7 +184,7 @@ void door_close(struct door *d)
 		return;
 	while (d->clients)
 		client_close(d->clients);
-	uv_close((uv_handle_t *)&d->pipe, on_door_closed);
+	uv_close((uv_handle_t *)&d->pipe, handle_data_free);
 }
 
 bool door_order(const char *line, int64_t *ret_seconds)

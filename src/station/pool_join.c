@@ -18,6 +18,7 @@
 
 #include "base/logline.h"
 #include "net/address.h"
+#include "net/handle.h"
 #include "station/pool_internal.h"
 
 #define JOINERS_MOST 16
@@ -108,17 +109,12 @@ static void on_ask(void *context, struct link *l, json_t *head, const char *data
 	strbuf_fini(&cert);
 }
 
-static void on_limit_closed(uv_handle_t *h)
-{
-	free(h->data);
-}
-
 static void on_gone(void *context, struct link *l, const char *reason)
 {
 	struct joiner *j = context;
 
 	njoiners--;
-	uv_close((uv_handle_t *)&j->limit, on_limit_closed);
+	uv_close((uv_handle_t *)&j->limit, handle_data_free);
 }
 
 static void on_limit(uv_timer_t *t)

@@ -31,6 +31,7 @@
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "net/handle.h"
 #include "server/book/outbox_text.h"
 #include "store/fault.h"
 #include "store/outbox.h"
@@ -191,11 +192,6 @@ static void rows_forget(struct outbox *o)
 	vec_clear(&o->rows);
 }
 
-static void on_closed(uv_handle_t *h)
-{
-	free(h->data);
-}
-
 void outbox_close(struct outbox *o)
 {
 	if (!o)
@@ -210,7 +206,7 @@ void outbox_close(struct outbox *o)
 	if (!o->loop)
 		free(o);
 	else if (o->fd < 0) /* else on_synced() closes it */
-		uv_close((uv_handle_t *)&o->timer, on_closed);
+		uv_close((uv_handle_t *)&o->timer, handle_data_free);
 }
 
 /* ---- adding lines ---- */
@@ -547,7 +543,7 @@ static void on_synced(uv_fs_t *req)
 	close(o->fd);
 	o->fd = -1;
 	if (o->closing) {
-		uv_close((uv_handle_t *)&o->timer, on_closed);
+		uv_close((uv_handle_t *)&o->timer, handle_data_free);
 		return;
 	}
 	if (result == 0 || result == UV_EINVAL) /* pipes and the like need not be synced */

@@ -16,6 +16,7 @@
 
 #include "base/mem.h"
 #include "base/program.h"
+#include "net/handle.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/log.h"
@@ -34,18 +35,13 @@ struct courier {
 	char buf[16];
 };
 
-static void on_closed(uv_handle_t *handle)
-{
-	free(handle);
-}
-
 static void courier_gone(struct courier *c)
 {
 	kill(c->pid, SIGKILL);
 	waitpid(c->pid, NULL, 0); /* it has ended or was killed, so this does not block */
 	c->pid = 0;
 	c->again = c->s->clock->now + PAUSE;
-	uv_close((uv_handle_t *)c->pipe, on_closed);
+	uv_close((uv_handle_t *)c->pipe, handle_free);
 	c->pipe = NULL;
 }
 
