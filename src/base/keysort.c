@@ -10,8 +10,20 @@
 
 #include "base/mem.h"
 
+#define FEW 256 /* below this qsort() is faster */
 #define BITS 11
 #define VALUES (1 << BITS)
+
+static int keyed_cmp(const void *a, const void *b)
+{
+	const struct keyed *x = a, *y = b;
+
+	if (x->key != y->key)
+		return x->key < y->key ? -1 : 1;
+	if (x->tie != y->tie)
+		return x->tie < y->tie ? -1 : 1;
+	return x->at < y->at ? -1 : x->at > y->at; /* as stable as the passes */
+}
 
 /* Returns the key as an unsigned number with the same order. */
 static uint64_t key_bits(double key)
@@ -49,16 +61,22 @@ static bool digit_sort(const struct keyed *from, struct keyed *to, size_t n, boo
 
 void keyed_sort(struct keyed *v, size_t n)
 {
-	struct keyed *room = n ? mem_alloc(n * sizeof *room) : NULL, *a = v, *b = room;
+	struct keyed *room, *a = v, *b;
 
-	for (int tie = 1; tie >= 0 && n > 1; tie--)
+	if (n < FEW) {
+		if (n > 1)
+			qsort(v, n, sizeof *v, keyed_cmp);
+		return;
+	}
+	b = room = mem_alloc(n * sizeof *room);
+	for (int tie = 1; tie >= 0; tie--)
 		for (int shift = 0; shift < (tie ? 32 : 64); shift += BITS)
 			if (digit_sort(a, b, n, tie, shift)) {
 				struct keyed *t = a;
 				a = b;
 				b = t;
 			}
-	if (a != v && n)
+	if (a != v)
 		memcpy(v, a, n * sizeof *v);
 	free(room);
 }

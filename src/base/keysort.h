@@ -1,5 +1,5 @@
 /*
- * keysort.h - sorts many items by a number each.
+ * keysort.h - sorts items by a number each.
  *
  * For a hundred thousand items qsort() takes about 30 ms, most of the time that a turn of the
  * server may take; this takes a fifth of that.

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/keysort.h"
 #include "sched/cursor.h"
 #include "sched/sched_internal.h"
 
@@ -576,36 +577,22 @@ bool pass_reached(struct sched *s)
 	return false;
 }
 
-struct ranked_job {
-	double key;
-	uint32_t job;
-};
-
-static int ranked_cmp(const void *a, const void *b)
-{
-	const struct ranked_job *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return x->job < y->job ? -1 : x->job > y->job;
-}
-
 /* Sorts the jobs that came since the last cycle into the order in which a full pass would
  * consider them. */
 void pass_sort_fresh(struct sched *s)
 {
 	bool fill = queue_has_fill(s);
-	VEC(struct ranked_job) ranked = {0};
+	VEC(struct keyed) ranked = {0};
 
 	if (s->line.fresh.n < 2)
 		return;
 	for (size_t i = 0; i < s->line.fresh.n; i++) {
 		const struct waiting *w = queue_get(s, s->line.fresh.v[i]);
-		vec_push(&ranked, (struct ranked_job){fill ? w->fill : queue_key(s, w), w->job});
+		vec_push(&ranked, (struct keyed){.key = fill ? w->fill : queue_key(s, w), .tie = w->job});
 	}
-	qsort(ranked.v, ranked.n, sizeof *ranked.v, ranked_cmp);
+	keyed_sort(ranked.v, ranked.n);
 	for (size_t i = 0; i < s->line.fresh.n; i++)
-		s->line.fresh.v[i] = ranked.v[i].job;
+		s->line.fresh.v[i] = ranked.v[i].tie;
 	vec_free(&ranked);
 }
 

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "base/keysort.h"
 #include "sched/sched_internal.h"
 
 #define STARVE_MOST 500 /* maximum jobs that become starving in a paced cycle */
@@ -511,20 +512,6 @@ void special_place(struct sched *s)
 		newcomers_end(s);
 }
 
-struct ranked {
-	double weight;
-	uint32_t job;
-};
-
-static int ranked_cmp(const void *a, const void *b)
-{
-	const struct ranked *x = a, *y = b;
-
-	if (x->weight != y->weight)
-		return x->weight < y->weight ? -1 : 1;
-	return x->job < y->job ? -1 : x->job > y->job;
-}
-
 void special_to_now(struct sched *s)
 {
 	/* nothing was freed and no new job was reserved, so they have been tried already */
@@ -532,7 +519,7 @@ void special_to_now(struct sched *s)
 		return;
 	s->stirred = false;
 
-	VEC(struct ranked) list = {0};
+	VEC(struct keyed) list = {0};
 
 	for (int kind = KIND_QOS; kind <= KIND_EMERGENCY; kind++) {
 		vec_clear(&list);
@@ -541,12 +528,11 @@ void special_to_now(struct sched *s)
 			if (job->kind != kind || job->state != STATE_ALLOCATED || job->start <= s->now)
 				continue;
 			if (!cycle_tried(s, job->id, TRIED_NOW))
-				vec_push(&list, (struct ranked){cluster_weight(s->c, job), job->id});
+				vec_push(&list, (struct keyed){.key = cluster_weight(s->c, job), .tie = job->id});
 		}
-		if (list.n > 1)
-			qsort(list.v, list.n, sizeof *list.v, ranked_cmp);
+		keyed_sort(list.v, list.n);
 		for (size_t i = 0; i < list.n && !s->effort.unfinished; i++) {
-			uint32_t id = list.v[i].job;
+			uint32_t id = list.v[i].tie;
 			cycle_try(s, id, TRIED_NOW);
 			plan_mark mark = plan_begin(s->p);
 			plan_take_job(s->p, id);
