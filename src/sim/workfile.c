@@ -116,16 +116,6 @@ static int length_read(const char *value, int64_t *ret, struct err *err)
 	return rc;
 }
 
-static int walltime_read(struct draft *d, const char *value, struct err *err)
-{
-	return length_read(value, &d->job.walltime, err);
-}
-
-static int run_read(struct draft *d, const char *value, struct err *err)
-{
-	return length_read(value, &d->job.runtime, err);
-}
-
 static int type_read(struct draft *d, const char *value, struct err *err)
 {
 	static const struct {
@@ -179,14 +169,6 @@ static int powers_read(struct draft *d, const char *value, struct err *err)
 static int id_read(struct draft *d, const char *value, struct err *err)
 {
 	return whole_read(value, INT64_MAX, &d->job.id, err);
-}
-
-static int queue_read(struct draft *d, const char *value, struct err *err)
-{
-	if (!*value)
-		return err_set(err, -EINVAL, "a name must follow");
-	d->terms.queue = arena_strndup(d->w->arena, value, strlen(value));
-	return 0;
 }
 
 static int array_read(struct draft *d, const char *value, struct err *err)
@@ -252,43 +234,6 @@ static int priority_read(struct draft *d, const char *value, struct err *err)
 	return 0;
 }
 
-static int host_read(struct draft *d, const char *value, struct err *err)
-{
-	if (!*value)
-		return err_set(err, -EINVAL, "a name must follow");
-	d->terms.host = arena_strndup(d->w->arena, value, strlen(value));
-	return 0;
-}
-
-static int account_read(struct draft *d, const char *value, struct err *err)
-{
-	if (!*value)
-		return err_set(err, -EINVAL, "a name must follow");
-	d->terms.account = arena_strndup(d->w->arena, value, strlen(value));
-	return 0;
-}
-
-static int qos_read(struct draft *d, const char *value, struct err *err)
-{
-	if (!*value)
-		return err_set(err, -EINVAL, "a name must follow");
-	d->terms.qos = arena_strndup(d->w->arena, value, strlen(value));
-	return 0;
-}
-
-static int reservation_read(struct draft *d, const char *value, struct err *err)
-{
-	if (!*value)
-		return err_set(err, -EINVAL, "a name must follow");
-	d->terms.reservation = arena_strndup(d->w->arena, value, strlen(value));
-	return 0;
-}
-
-static int estimate_read(struct draft *d, const char *value, struct err *err)
-{
-	return length_read(value, &d->terms.estimate, err);
-}
-
 static int budget_read(struct draft *d, const char *value, struct err *err)
 {
 	return libra_budget_parse(value, &d->terms.budget, err);
@@ -320,42 +265,57 @@ static int partition_read(struct draft *d, const char *value, struct err *err)
 	return 0;
 }
 
-static int checkpoint_read(struct draft *d, const char *value, struct err *err)
-{
-	return length_read(value, &d->job.checkpoint, err);
-}
-
 static const struct {
 	const char *name;
 	int (*read)(struct draft *d, const char *value, struct err *err);
+	size_t text, length; /* or where the draft has the text, or the time of at least a second */
 } words[WORDS] = {
 	[AT] = {"at", at_read},
 	[USER] = {"user", user_read},
 	[REQ] = {"req", req_read},
 	[PROCS] = {"procs", procs_read},
-	[WALLTIME] = {"walltime", walltime_read},
-	[RUN] = {"run", run_read},
+	[WALLTIME] = {"walltime", .length = offsetof(struct draft, job.walltime)},
+	[RUN] = {"run", .length = offsetof(struct draft, job.runtime)},
 	[TYPE] = {"type", type_read},
 	[DEADLINE] = {"deadline", deadline_read},
 	[POWERS] = {"powers", powers_read},
 	[ID] = {"id", id_read},
-	[QUEUE] = {"queue", queue_read},
+	[QUEUE] = {"queue", .text = offsetof(struct draft, terms.queue)},
 	[ARRAY] = {"array", array_read},
 	[DEPEND] = {"depend", depend_read},
 	[START] = {"start", start_read},
 	[HOLD] = {"hold", hold_read},
 	[EXIT] = {"exit", exit_read},
 	[PRIORITY] = {"priority", priority_read},
-	[HOST] = {"host", host_read},
+	[HOST] = {"host", .text = offsetof(struct draft, terms.host)},
 	[GROUPS] = {"groups", groups_read},
 	[PARTITION] = {"partition", partition_read},
-	[CHECKPOINT] = {"checkpoint", checkpoint_read},
-	[ACCOUNT] = {"account", account_read},
-	[QOS] = {"qos", qos_read},
-	[RESERVATION] = {"reservation", reservation_read},
-	[ESTIMATE] = {"estimate", estimate_read},
+	[CHECKPOINT] = {"checkpoint", .length = offsetof(struct draft, job.checkpoint)},
+	[ACCOUNT] = {"account", .text = offsetof(struct draft, terms.account)},
+	[QOS] = {"qos", .text = offsetof(struct draft, terms.qos)},
+	[RESERVATION] = {"reservation", .text = offsetof(struct draft, terms.reservation)},
+	[ESTIMATE] = {"estimate", .length = offsetof(struct draft, terms.estimate)},
 	[BUDGET] = {"budget", budget_read},
 };
+
+static int text_read(const struct draft *d, const char *value, const char **ret, struct err *err)
+{
+	if (!*value)
+		return err_set(err, -EINVAL, "a name must follow");
+	*ret = arena_strndup(d->w->arena, value, strlen(value));
+	return 0;
+}
+
+static int value_read(struct draft *d, enum word i, const char *value, struct err *err)
+{
+	char *at = (char *)d;
+
+	if (words[i].text)
+		return text_read(d, value, (const char **)(void *)(at + words[i].text), err);
+	if (words[i].length)
+		return length_read(value, (int64_t *)(void *)(at + words[i].length), err);
+	return words[i].read(d, value, err);
+}
 
 static int word_read(struct draft *d, char *word, unsigned *seen, struct err *err)
 {
@@ -368,14 +328,15 @@ static int word_read(struct draft *d, char *word, unsigned *seen, struct err *er
 		if (*seen & 1u << i)
 			return err_set(err, -EINVAL, "%s: %s= is said twice", excerpt, words[i].name);
 		*seen |= 1u << i;
-		int rc = words[i].read(d, equals + 1, err);
+		int rc = value_read(d, (enum word)i, equals + 1, err);
 		return rc < 0 ? err_prefix(err, rc, "%s", excerpt) : 0;
 	}
-	return err_set(
-		err, -EINVAL,
-		"%s: unknown; use at= user= req= procs= walltime= run= type= deadline= powers= id= queue= "
-		"array= depend= start= hold= exit= priority= host= groups= partition= checkpoint= account= qos= reservation= estimate= budget=",
-		excerpt);
+	struct strbuf known = {0};
+	for (int i = 0; i < WORDS; i++)
+		strbuf_printf(&known, " %s=", words[i].name);
+	err_set(err, -EINVAL, "%s: unknown; use%s", excerpt, known.text);
+	strbuf_fini(&known);
+	return -EINVAL;
 }
 
 /* Checks the words against each other, and fills in what follows from them. */
