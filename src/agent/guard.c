@@ -127,27 +127,18 @@ static bool terminal_ours(struct guard *g, dev_t device)
 	return found;
 }
 
-/* Returns true for an owner. If the policy names none, everyone who has a terminal is one. */
-bool guard_owns(const struct guard *g, uid_t user)
-{
-	for (size_t i = 0; i < g->owners.n; i++)
-		if (g->owners.v[i] == user)
-			return true;
-	return !*g->rules.owners;
-}
-
 static bool on_counts(void *context, dev_t device, uid_t user)
 {
 	struct guard *g = context;
 
-	return guard_owns(g, user) && !(device && terminal_ours(g, device));
+	return sentry_owns(&g->sentry, user) && !(device && terminal_ours(g, device));
 }
 
 static void on_input(void *context)
 {
 	struct guard *g = context;
 
-	if (g->act == OWNER_RUN && g->counted) /* not during the first look */
+	if (g->sentry.act == OWNER_RUN && g->counted) /* not during the first look */
 		guard_turn(g);
 }
 
@@ -170,12 +161,12 @@ static void part_continue(struct guarded *p)
 
 static void act(struct guard *g, enum owner_act now)
 {
-	bool stops = now != OWNER_RUN && g->act == OWNER_RUN, goes_on = now == OWNER_RUN && g->act != OWNER_RUN,
-	     changed = now != g->act;
+	bool stops = now != OWNER_RUN && g->sentry.act == OWNER_RUN,
+	     goes_on = now == OWNER_RUN && g->sentry.act != OWNER_RUN, changed = now != g->sentry.act;
 
-	g->act = now;
+	g->sentry.act = now;
 	if (stops)
-		g->claimed_at = (int64_t)time(NULL);
+		g->sentry.claimed_at = (int64_t)time(NULL);
 	if (now != OWNER_RUN || goes_on)
 		parts_look(g);
 	for (size_t i = 0; i < g->parts.n; i++) {
@@ -188,10 +179,10 @@ static void act(struct guard *g, enum owner_act now)
 		return;
 	g->book.total.stops += stops && g->parts.n;
 	log_line(SEVERITY_NOTICE, "%s (%zu part%s of jobs here)",
-		 stops		       ? owner_cause_text(g->owner.cause)
+		 stops		       ? owner_cause_text(g->sentry.claim.cause)
 		 : now == OWNER_RETURN ? "the owner stays: jobs leave"
 		 : goes_on	       ? "the owner is away: jobs may run"
-				       : owner_cause_text(g->owner.cause),
+				       : owner_cause_text(g->sentry.claim.cause),
 		 g->parts.n, g->parts.n == 1 ? "" : "s");
 	guard_book_store(g);
 	session_health(g->a);
@@ -210,24 +201,12 @@ static void weigh(struct guard *g)
 		if (ms > p->cpu_ms)
 			g->book.total.given_ms += ms - p->cpu_ms;
 		p->cpu_ms = ms;
-		if (g->act != OWNER_RUN && !p->leaves)
+		if (g->sentry.act != OWNER_RUN && !p->leaves)
 			hold_reclaim(p->shepherd, p->tag);
 	}
 	if (g->parts.n)
-		hold_memory(g->parts.v[0].shepherd, g->parts.v[0].tag,
-			    (int64_t)((g->seen.memory_free - (double)g->rules.keep) / 100 *
-				      (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE)));
-	running = g->seen.runnable - running;
-	g->running += AVERAGE * ((running > 0 ? running : 0) - g->running);
-}
-
-/* Returns the directory of devices: a test has its own, for an agent that touches nothing of the
- * system. */
-static const char *devices(const struct agent *a)
-{
-	const char *given = a->home.given ? getenv("SHUNT_OWNER_DEV") : NULL;
-
-	return given && *given ? given : "/dev";
+		hold_memory(g->parts.v[0].shepherd, g->parts.v[0].tag, sentry_memory(&g->sentry));
+	sentry_average(&g->sentry, running, AVERAGE);
 }
 
 /* Checks which GPUs others use, and notifies the server if that has changed. */
@@ -241,7 +220,7 @@ static void gpus_look(struct guard *g)
 		for (size_t k = 0; k < tree.n; k++)
 			vec_push(&ours, tree.v[k]);
 	}
-	g->gpus = owner_gpus(devices(g->a), &ours);
+	g->gpus = owner_gpus(sentry_devices(g->a->home.given), &ours);
 	vec_free(&tree);
 	vec_free(&ours);
 	if (g->gpus != before)
@@ -250,19 +229,18 @@ static void gpus_look(struct guard *g)
 
 static bool is_paused(struct guard *g)
 {
-	if (owner_pause_over(&g->pause, boot_us() / 1000000)) {
-		g->pause.until = 0;
+	if (owner_pause_over(&g->sentry.pause, boot_us() / 1000000)) {
+		g->sentry.pause.until = 0;
 		guard_book_store(g);
 	}
-	return g->pause.until != 0;
+	return g->sentry.pause.until != 0;
 }
 
 void guard_turn(struct guard *g)
 {
 	int64_t now = (int64_t)uv_now(g->a->loop);
-	struct owner_view v = {.now = now, .instant = (int64_t)time(NULL), .cpus = (int)sysconf(_SC_NPROCESSORS_ONLN)};
 
-	senses_get(g->senses, &g->seen);
+	senses_get(g->sentry.senses, &g->sentry.seen);
 	if (now - g->weighed >= WEIGH_MS) {
 		weigh(g);
 		g->weighed = now;
@@ -274,43 +252,28 @@ void guard_turn(struct guard *g)
 	}
 	guard_book_count(g, g->counted ? now - g->counted : 0);
 	g->counted = now ? now : 1;
-	v.paused = is_paused(g);
-	v.input = g->seen.input;
-	v.running = g->running;
-	v.memory_free = g->seen.memory_free;
-	v.memory_stalls = g->seen.memory_stalls;
-	act(g, owner_decide(&g->owner, &g->rules, &v));
+	act(g, sentry_decide(&g->sentry, g->a->loop, is_paused(g)));
 }
 
 static void on_tick(uv_timer_t *t)
 {
 	struct guard *g = t->data;
 
-	senses_look(g->senses);
+	senses_look(g->sentry.senses);
 	guard_turn(g);
 }
 
 /* ---- the policy ---- */
-
-static void on_owners(void *context, const uid_t *v, int n)
-{
-	struct guard *g = context;
-
-	g->look = NULL;
-	g->owners.n = 0;
-	for (int i = 0; i < n; i++)
-		vec_push(&g->owners, v[i]);
-}
 
 static void guard_off(struct guard *g)
 {
 	if (!g->on)
 		return;
 	uv_timer_stop(&g->timer);
-	senses_destroy(g->senses);
-	g->senses = NULL;
-	if (g->act != OWNER_RUN) {
-		g->owner = (struct owner_claim){0};
+	senses_destroy(g->sentry.senses);
+	g->sentry.senses = NULL;
+	if (g->sentry.act != OWNER_RUN) {
+		g->sentry.claim = (struct owner_claim){0};
 		act(g, OWNER_RUN);
 	}
 	parts_look(g);
@@ -327,10 +290,10 @@ static void guard_on(struct guard *g)
 		return;
 	g->on = true;
 	g->counted = 0;
-	g->senses = senses_create(g->a->loop, devices(g->a), &l);
+	g->sentry.senses = senses_create(g->a->loop, sentry_devices(g->a->home.given), &l);
 	if (g->input_at)
-		senses_remember(g->senses, ((int64_t)time(NULL) - g->input_at) * 1000);
-	senses_get(g->senses, &g->seen); /* the book may be stored before the first look */
+		senses_remember(g->sentry.senses, ((int64_t)time(NULL) - g->input_at) * 1000);
+	senses_get(g->sentry.senses, &g->sentry.seen); /* the book may be stored before the first look */
 	uv_timer_start(&g->timer, on_tick, 0, TICK_MS);
 }
 
@@ -350,12 +313,7 @@ void guard_set(struct agent *a, const char *policy)
 		log_line(SEVERITY_ERROR, "the policy for this workstation can't be used: %s", err.text);
 		return;
 	}
-	if (strcmp(r.owners, g->rules.owners) != 0) {
-		owners_cancel(g->look);
-		g->owners.n = 0;
-		g->look = *r.owners ? owners_look(a->loop, r.owners, on_owners, g) : NULL;
-	}
-	g->rules = r;
+	sentry_rules(&g->sentry, a->loop, &r);
 	guard_on(g);
 }
 
@@ -430,11 +388,11 @@ json_t *guard_news(const struct agent *a)
 	if (!g || !g->on)
 		return NULL;
 	o = guard_book_json(g);
-	json_object_set_new(o, "claims", json_boolean(g->act != OWNER_RUN));
-	json_object_set_new(o, "leave", json_boolean(g->act == OWNER_RETURN));
+	json_object_set_new(o, "claims", json_boolean(g->sentry.act != OWNER_RUN));
+	json_object_set_new(o, "leave", json_boolean(g->sentry.act == OWNER_RETURN));
 	json_object_set_new(o, "gpus", gpus_json(g->gpus));
-	if (g->act != OWNER_RUN)
-		json_object_set_new(o, "why", json_string(owner_cause_text(g->owner.cause)));
+	if (g->sentry.act != OWNER_RUN)
+		json_object_set_new(o, "why", json_string(owner_cause_text(g->sentry.claim.cause)));
 	return o;
 }
 
@@ -459,7 +417,6 @@ static void on_closed(uv_handle_t *h)
 
 	vec_free(&g->parts);
 	name_list_free(&g->leavers);
-	vec_free(&g->owners);
 	free(g);
 }
 
@@ -470,10 +427,8 @@ void guard_stop(struct agent *a)
 	if (!g)
 		return;
 	guard_book_store(g);
-	owners_cancel(g->look);
-	door_close(g->door);
-	if (g->on)
-		senses_destroy(g->senses);
+	door_close(g->sentry.door);
+	sentry_stop(&g->sentry);
 	a->guard = NULL;
 	uv_close((uv_handle_t *)&g->timer, on_closed);
 }

@@ -44,7 +44,7 @@ void guard_book_count(struct guard *g, int64_t ms)
 	if (hour != b->hour)
 		hour_turn(g, hour);
 	b->hour_ms += ms;
-	if (g->act != OWNER_RUN) {
+	if (g->sentry.act != OWNER_RUN) {
 		b->total.claimed_ms += ms;
 		b->hour_claimed_ms += ms;
 	}
@@ -62,9 +62,9 @@ json_t *guard_book_json(const struct guard *g)
 
 static int64_t input_instant(const struct guard *g)
 {
-	if (!g->senses || g->seen.input == OWNER_NO_INPUT)
+	if (!g->sentry.senses || g->sentry.seen.input == OWNER_NO_INPUT)
 		return g->input_at;
-	return (int64_t)time(NULL) - ((int64_t)uv_now(g->a->loop) - g->seen.input) / 1000;
+	return (int64_t)time(NULL) - ((int64_t)uv_now(g->a->loop) - g->sentry.seen.input) / 1000;
 }
 
 /* What owner.json contains beside the totals. */
@@ -100,10 +100,10 @@ void guard_book_store(struct guard *g)
 	struct kept k = {.hour = g->book.hour,
 			 .hour_ms = g->book.hour_ms,
 			 .hour_claimed_ms = g->book.hour_claimed_ms,
-			 .pause_until = g->pause.until,
+			 .pause_until = g->sentry.pause.until,
 			 .input_at = input_instant(g),
 			 .paused_by = g->paused_by,
-			 .held = g->act != OWNER_RUN};
+			 .held = g->sentry.act != OWNER_RUN};
 	struct strbuf text = {0};
 	struct json j;
 	struct err err;
@@ -138,7 +138,7 @@ void guard_book_load(struct guard *g)
 	if (!habit_read(k.habit, &b->habit))
 		habit_init(&b->habit);
 	g->input_at = k.input_at;
-	owner_pause_set(&g->pause, k.pause_until, (int64_t)time(NULL), boot_us() / 1000000);
+	owner_pause_set(&g->sentry.pause, k.pause_until, (int64_t)time(NULL), boot_us() / 1000000);
 	g->paused_by = k.paused_by;
 	for (size_t i = 0; i < k.suspended.n; i++) {
 		struct guarded p = {.suspended = true};
@@ -147,7 +147,7 @@ void guard_book_load(struct guard *g)
 	}
 	/* Continue what an earlier agent has stopped, unless the first look decides otherwise. */
 	if (k.held)
-		g->act = OWNER_STOP;
+		g->sentry.act = OWNER_STOP;
 	record_free(kept_rows, &k);
 	json_decref(o);
 	strbuf_fini(&text);

@@ -2,8 +2,7 @@
  * guard_door.c - the socket for queries and orders from `shunt owner`: RUN/owner.sock, without root
  * and without a network.
  *
- * Everyone may query. Root and the machine's owners may give orders: the users that the policy
- * names or, if it names none, everyone who has a terminal here; never a process of a job.
+ * Everyone may query; sentry.h says who may give orders.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -32,8 +31,6 @@ static json_t *parts_json(const struct guard *g)
 
 static json_t *show(const struct guard *g)
 {
-	static const char *const states[] = {
-		[OWNER_RUN] = "free", [OWNER_STOP] = "stopped", [OWNER_RETURN] = "leaving"};
 	json_t *o = guard_book_json(g);
 
 	json_object_set_new(o, "node", json_string(g->a->member.name));
@@ -43,57 +40,30 @@ static json_t *show(const struct guard *g)
 	json_object_set_new(o, "connected", json_boolean(session_link(g->a) != NULL));
 	if (!g->on)
 		return o;
-	json_object_set_new(o, "state", json_string(states[g->act]));
-	if (g->act != OWNER_RUN) {
-		json_object_set_new(o, "why", json_string(owner_cause_text(g->owner.cause)));
-		json_object_set_new(o, "since", json_integer(g->claimed_at));
-	}
-	if (g->seen.input != OWNER_NO_INPUT)
-		json_object_set_new(o, "input_ago", json_integer(((int64_t)uv_now(g->a->loop) - g->seen.input) / 1000));
-	json_object_set_new(o, "who", json_string(g->seen.who));
-	json_object_set_new(o, "where", json_string(g->seen.where));
-	json_object_set_new(o, "devices", json_integer(senses_devices(g->senses)));
-	if (g->pause.until)
-		json_object_set_new(o, "pause_until",
-				    json_integer(g->pause.until == PAUSE_NEVER_ENDS ? 0 : g->pause.until));
+	sentry_show(&g->sentry, g->a->loop, o);
+	if (g->sentry.pause.until)
+		json_object_set_new(
+			o, "pause_until",
+			json_integer(g->sentry.pause.until == PAUSE_NEVER_ENDS ? 0 : g->sentry.pause.until));
 	json_object_set_new(o, "parts", parts_json(g));
 	return o;
 }
 
-static json_t *refusal(const char *reason)
-{
-	return json_pack("{s:s}", "error", reason);
-}
-
 /* ---- orders ---- */
-
-static bool may_order(const struct guard *g, const struct ucred *who)
-{
-	if (!who->pid || guard_ours(g, who->pid))
-		return false;
-	if (who->uid == 0 || (g->a->home.given && who->uid == geteuid()))
-		return true;
-	return *g->rules.owners ? guard_owns(g, who->uid) : senses_logged_in(g->senses, who->uid);
-}
 
 static json_t *order(struct guard *g, const char *line, const struct ucred *who)
 {
-	int64_t seconds;
+	bool ours = guard_ours(g, who->pid), trusted = g->a->home.given && who->uid == geteuid();
+	int64_t until;
 
-	if (!g->on)
-		return refusal("this machine is not a workstation: its node has no policy for an owner");
-	if (!door_order(line, &seconds))
-		return refusal("the agent does not know that order");
-	if (!may_order(g, who))
-		return refusal(*g->rules.owners ? "only root and the owners that this node's policy names may do that"
-						: "only root and users who are logged in at this machine may do that");
-	/* Don't count the current second, so that a pause is never shorter than requested. */
-	int64_t now = (int64_t)time(NULL), until = seconds == 0		  ? 0
-						   : seconds == INT64_MAX ? PAUSE_NEVER_ENDS
-									  : now + 1 + seconds;
-	owner_pause_set(&g->pause, until, now, boot_us() / 1000000);
+	json_t *refusal =
+		g->on ? sentry_order(&g->sentry, line, who, ours, trusted, "agent", "node", &until)
+		      : sentry_refusal("this machine is not a workstation: its node has no policy for an owner");
+	if (refusal)
+		return refusal;
+	owner_pause_set(&g->sentry.pause, until, (int64_t)time(NULL), boot_us() / 1000000);
 	g->paused_by = who->uid;
-	log_line(SEVERITY_NOTICE, "%s by user %u", seconds ? "paused" : "resumed", (unsigned)who->uid);
+	log_line(SEVERITY_NOTICE, "%s by user %u", until ? "paused" : "resumed", (unsigned)who->uid);
 	guard_book_store(g);
 	guard_turn(g);
 	return show(g);
@@ -109,5 +79,5 @@ int guard_door_open(struct guard *g, struct err *err)
 	char path[PATH_MAX + 16];
 
 	snprintf(path, sizeof path, "%s/owner.sock", g->a->home.run);
-	return door_open(g->a->loop, path, on_line, g, &g->door, err);
+	return door_open(g->a->loop, path, on_line, g, &g->sentry.door, err);
 }

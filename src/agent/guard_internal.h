@@ -11,10 +11,7 @@
 #include "agent/agent_internal.h"
 #include "agent/guard.h"
 #include "core/habit.h"
-#include "station/door.h"
-#include "station/owner.h"
-#include "station/people.h"
-#include "station/senses.h"
+#include "station/sentry.h"
 
 struct guard_book {
 	struct owner_book total;
@@ -36,13 +33,8 @@ struct guarded {
 
 struct guard {
 	struct agent *a;
-	struct owner_rules rules;
 	bool on; /* this is a workstation */
-	struct owner_claim owner;
-	enum owner_act act;
-	struct senses *senses;
-	struct seen seen;
-	double running;	 /* others' running threads, averaged */
+	struct sentry sentry;
 	uint64_t gpus;	 /* GPUs that the owner uses, one bit each */
 	int64_t gpus_at; /* uv_now() when they were last checked */
 	uv_timer_t timer;
@@ -51,20 +43,14 @@ struct guard {
 	VEC(struct guarded) parts;
 	/* tags of parts that had to leave for the owner, until their ends are counted */
 	name_list leavers;
-	struct owner_pause pause;
 	uid_t paused_by;
 	struct guard_book book;
 	/* seconds since 1970 of the last input known to an earlier agent; 0: none */
 	int64_t input_at;
-	int64_t claimed_at; /* seconds since 1970 when the claim began */
-	struct door *door;
-	VEC(uid_t) owners; /* uids of rules.owners, as far as they are known */
-	struct owners_look *look;
 };
 
 /* guard.c */
 void guard_turn(struct guard *g); /* looks now instead of at the next tick */
-bool guard_owns(const struct guard *g, uid_t user);
 /* Returns true if the process belongs to a job. */
 bool guard_ours(const struct guard *g, pid_t pid);
 

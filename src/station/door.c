@@ -3,7 +3,6 @@
  */
 #include "station/door.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,20 +184,4 @@ void door_close(struct door *d)
 	while (d->clients)
 		client_close(d->clients);
 	uv_close((uv_handle_t *)&d->pipe, handle_data_free);
-}
-
-bool door_order(const char *line, int64_t *ret_seconds)
-{
-	long long seconds = 0;
-	char extra;
-
-	if (strcmp(line, "resume") == 0)
-		*ret_seconds = 0;
-	else if (strcmp(line, "pause") == 0)
-		*ret_seconds = INT64_MAX;
-	else if (sscanf(line, "pause %lld%c", &seconds, &extra) == 1 && seconds >= 1 && seconds <= INT_MAX)
-		*ret_seconds = seconds;
-	else
-		return false;
-	return true;
 }

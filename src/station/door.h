@@ -34,8 +34,4 @@ typedef json_t *(*door_answer)(void *context, const char *line, const struct ucr
 int door_open(uv_loop_t *loop, const char *path, door_answer answer, void *context, struct door **ret, struct err *err);
 void door_close(struct door *d); /* drops waiting clients; NULL is allowed */
 
-/* Parses an order: returns true with 0 for "resume", the seconds for "pause SECONDS", or
- * INT64_MAX for "pause". */
-bool door_order(const char *line, int64_t *ret_seconds);
-
 #endif

@@ -46,8 +46,8 @@ static void status_give(struct client *c)
 	link_pack(c->link, NULL, 0, "{s:s,s:s,s:s,s:s,s:i,s:I,s:i,s:I,s:s,s:I,s:o}", "t", "status", "pool",
 		  p->conf.pool, "name", p->conf.name, "policy", place_name(p->conf.rule.policy), "port", p->port,
 		  "waiting", (json_int_t)origin_waiting(p), "tasks", host_tasks(p, &spent), "paused_until",
-		  (json_int_t)(p->guard.pause.until == PAUSE_NEVER_ENDS ? -1 : p->guard.pause.until), "owner",
-		  p->conf.owner, "certificate_until", (json_int_t)p->identity.until, "stations", stations);
+		  (json_int_t)(p->guard.sentry.pause.until == PAUSE_NEVER_ENDS ? -1 : p->guard.sentry.pause.until),
+		  "owner", p->conf.owner, "certificate_until", (json_int_t)p->identity.until, "stations", stations);
 }
 
 /* ---- frames ---- */

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/codec.h"
@@ -54,25 +53,14 @@ static bool is_alone(const struct pool *p)
 
 static json_t *show(struct pool *p)
 {
-	static const char *const states[] = {
-		[OWNER_RUN] = "free", [OWNER_STOP] = "stopped", [OWNER_RETURN] = "leaving"};
 	const struct guard *g = &p->guard;
 	json_t *o = schema_json(&owner_book, &g->book);
 
-	json_object_update_new(o, json_pack("{s:s,s:s,s:s,s:b,s:s,s:o}", "pool", p->conf.pool, "station", p->conf.name,
-					    "policy", p->conf.owner, "connected", !is_alone(p), "state", states[g->act],
-					    "tasks", host_list(p)));
-	if (g->act != OWNER_RUN)
-		json_object_update_new(o, json_pack("{s:s,s:I}", "why", owner_cause_text(g->claim.cause), "since",
-						    (json_int_t)g->claimed_at));
-	if (g->pause.until && g->pause.until != PAUSE_NEVER_ENDS)
-		json_object_set_new(o, "pause_until", json_integer(g->pause.until));
-	if (!g->senses)
-		return o;
-	if (g->seen.input != OWNER_NO_INPUT)
-		json_object_set_new(o, "input_ago", json_integer(((int64_t)uv_now(p->loop) - g->seen.input) / 1000));
-	json_object_update_new(o, json_pack("{s:s,s:s,s:i}", "who", g->seen.who, "where", g->seen.where, "devices",
-					    senses_devices(g->senses)));
+	json_object_update_new(o, json_pack("{s:s,s:s,s:s,s:b,s:o}", "pool", p->conf.pool, "station", p->conf.name,
+					    "policy", p->conf.owner, "connected", !is_alone(p), "tasks", host_list(p)));
+	sentry_show(&g->sentry, p->loop, o);
+	if (g->sentry.pause.until && g->sentry.pause.until != PAUSE_NEVER_ENDS)
+		json_object_set_new(o, "pause_until", json_integer(g->sentry.pause.until));
 	return o;
 }
 
@@ -88,31 +76,19 @@ static bool is_task(const struct pool *p, pid_t pid)
 	return found;
 }
 
-static bool may_order(const struct pool *p, const struct ucred *who)
-{
-	if (!who->pid || is_task(p, who->pid))
-		return false;
-	if (who->uid == 0 || who->uid == geteuid())
-		return true;
-	return *p->guard.rules.owners ? pool_guard_owns(p, who->uid)
-				      : p->guard.senses && senses_logged_in(p->guard.senses, who->uid);
-}
-
 static json_t *on_line(void *context, const char *line, const struct ucred *who)
 {
 	struct pool *p = context;
-	int64_t seconds;
+	json_t *refusal;
+	int64_t until;
 
 	if (strcmp(line, "show") == 0)
 		return show(p);
-	if (!door_order(line, &seconds))
-		return json_pack("{s:s}", "error", "the pool's daemon does not know that order");
-	if (!may_order(p, who))
-		return json_pack("{s:s}", "error",
-				 *p->guard.rules.owners
-					 ? "only root and the owners that this station's policy names may do that"
-					 : "only root and users who are logged in at this machine may do that");
-	pool_pause(p, seconds == 0 ? 0 : seconds == INT64_MAX ? PAUSE_NEVER_ENDS : (int64_t)time(NULL) + 1 + seconds);
+	refusal = sentry_order(&p->guard.sentry, line, who, is_task(p, who->pid), who->uid == geteuid(),
+			       "pool's daemon", "station", &until);
+	if (refusal)
+		return refusal;
+	pool_pause(p, until);
 	return show(p);
 }
 
@@ -134,7 +110,7 @@ void pool_door_open(struct pool *p)
 	struct err err;
 
 	path_find(p, &path);
-	if (door_open(p->loop, path.text, on_line, p, &p->guard.door, &err) < 0)
+	if (door_open(p->loop, path.text, on_line, p, &p->guard.sentry.door, &err) < 0)
 		/* not fatal: 'shunt pool pause' still works */
 		log_line(SEVERITY_WARNING, "%s", err.text);
 	strbuf_fini(&path);
@@ -145,9 +121,9 @@ void pool_door_close(struct pool *p)
 	struct strbuf path = {0};
 
 	path_find(p, &path);
-	if (p->guard.door)
+	if (p->guard.sentry.door)
 		unlink(path.text);
-	door_close(p->guard.door);
-	p->guard.door = NULL;
+	door_close(p->guard.sentry.door);
+	p->guard.sentry.door = NULL;
 	strbuf_fini(&path);
 }

@@ -22,9 +22,9 @@
 
 static bool is_paused(struct pool *p)
 {
-	if (owner_pause_over(&p->guard.pause, pool_now() / 1000))
+	if (owner_pause_over(&p->guard.sentry.pause, pool_now() / 1000))
 		pool_pause(p, 0);
-	return p->guard.pause.until != 0;
+	return p->guard.sentry.pause.until != 0;
 }
 
 static void leave(struct pool *p)
@@ -49,19 +49,19 @@ static void book_count(struct pool *p, int64_t now)
 	int64_t passed = now - g->counted_to;
 
 	/* a longer gap means that the machine was suspended */
-	if (g->counted_to && g->act != OWNER_RUN && passed > 0 && passed < 60000)
+	if (g->counted_to && g->sentry.act != OWNER_RUN && passed > 0 && passed < 60000)
 		g->book.claimed_ms += passed;
 	g->counted_to = now;
 }
 
 static void act(struct pool *p, enum owner_act now)
 {
-	enum owner_act before = p->guard.act;
+	enum owner_act before = p->guard.sentry.act;
 
-	p->guard.act = now;
+	p->guard.sentry.act = now;
 	p->mine.closed = now != OWNER_RUN;
 	if (now != OWNER_RUN && before == OWNER_RUN) {
-		p->guard.claimed_at = (int64_t)time(NULL);
+		p->guard.sentry.claimed_at = (int64_t)time(NULL);
 		p->guard.book.stops += p->tasks != NULL;
 	}
 	if (now == OWNER_RETURN && before != OWNER_RETURN)
@@ -74,17 +74,10 @@ static void act(struct pool *p, enum owner_act now)
 	log_line(SEVERITY_NOTICE, "%s",
 		 now == OWNER_RUN      ? "tasks may run"
 		 : now == OWNER_RETURN ? "the owner stays: tasks leave"
-				       : owner_cause_text(p->guard.claim.cause));
+				       : owner_cause_text(p->guard.sentry.claim.cause));
 	links_tick(p); /* notifies all stations now */
 	if (now == OWNER_RUN)
 		host_go(p);
-}
-
-static const char *devices(void)
-{
-	const char *dev = getenv("SHUNT_OWNER_DEV"); /* set by tests */
-
-	return dev && *dev ? dev : "/dev";
 }
 
 static void census(struct pool *p, int64_t now)
@@ -103,43 +96,29 @@ static void census(struct pool *p, int64_t now)
 	g->batch += COUNTS * (batch - g->batch);
 	p->mine.load.interactive = (int)lround(g->interactive);
 	p->mine.load.batch = (int)lround(g->batch);
-	host_memory(p, (int64_t)((g->seen.memory_free - (double)g->rules.keep) / 100 * (double)sysconf(_SC_PHYS_PAGES) *
-				 (double)sysconf(_SC_PAGESIZE)));
+	host_memory(p, sentry_memory(&g->sentry));
 }
 
 static void guard_turn(struct pool *p)
 {
 	struct guard *g = &p->guard;
-	struct owner_view v = {.now = (int64_t)uv_now(p->loop),
-			       .instant = (int64_t)time(NULL),
-			       .paused = is_paused(p),
-			       .cpus = (int)sysconf(_SC_NPROCESSORS_ONLN),
-			       .input = OWNER_NO_INPUT,
-			       .memory_free = 100};
-	const struct seen *seen = &g->seen;
-	int others;
 
 	book_count(p, pool_now());
-	if (g->senses) {
-		senses_get(g->senses, &g->seen);
-		others = seen->runnable - host_running(p);
-		g->running += AVERAGE * ((others > 0 ? others : 0) - g->running);
-		census(p, v.now);
-		station_gpus_look(p, devices(), pool_now());
-		v.input = seen->input;
-		v.running = g->running;
-		v.memory_free = seen->memory_free;
-		v.memory_stalls = seen->memory_stalls;
+	if (g->sentry.senses) {
+		senses_get(g->sentry.senses, &g->sentry.seen);
+		sentry_average(&g->sentry, host_running(p), AVERAGE);
+		census(p, (int64_t)uv_now(p->loop));
+		station_gpus_look(p, sentry_devices(true), pool_now());
 	}
-	act(p, owner_decide(&g->claim, &g->rules, &v));
+	act(p, sentry_decide(&g->sentry, p->loop, is_paused(p)));
 }
 
 static void on_look(uv_timer_t *t)
 {
 	struct pool *p = t->data;
 
-	if (p->guard.senses)
-		senses_look(p->guard.senses);
+	if (p->guard.sentry.senses)
+		senses_look(p->guard.sentry.senses);
 	guard_turn(p);
 }
 
@@ -147,16 +126,8 @@ static void on_input(void *context)
 {
 	struct pool *p = context;
 
-	if (p->guard.up && p->guard.act == OWNER_RUN)
+	if (p->guard.up && p->guard.sentry.act == OWNER_RUN)
 		guard_turn(p);
-}
-
-bool pool_guard_owns(const struct pool *p, uid_t user)
-{
-	for (size_t i = 0; i < p->guard.owners.n; i++)
-		if (p->guard.owners.v[i] == user)
-			return true;
-	return false;
 }
 
 /* Returns true if a terminal counts: any user at one is an owner, unless the policy names the
@@ -165,16 +136,7 @@ static bool on_counts(void *context, dev_t device, uid_t user)
 {
 	const struct pool *p = context;
 
-	return !*p->guard.rules.owners || pool_guard_owns(p, user);
-}
-
-static void on_owners(void *context, const uid_t *v, int n)
-{
-	struct pool *p = context;
-
-	p->guard.look = NULL;
-	for (int i = 0; i < n; i++)
-		vec_push(&p->guard.owners, v[i]);
+	return sentry_owns(&p->guard.sentry, user);
 }
 
 void pool_pause(struct pool *p, int64_t until)
@@ -182,7 +144,7 @@ void pool_pause(struct pool *p, int64_t until)
 	char text[32];
 	struct err err;
 
-	owner_pause_set(&p->guard.pause, until, (int64_t)time(NULL), pool_now() / 1000);
+	owner_pause_set(&p->guard.sentry.pause, until, (int64_t)time(NULL), pool_now() / 1000);
 	snprintf(text, sizeof text, "%lld\n", (long long)until);
 	if (pool_home_write(&p->home, "pause", 0600, text, &err) < 0)
 		log_line(SEVERITY_ERROR, "%s", err.text);
@@ -196,20 +158,20 @@ int pool_guard_start(struct pool *p, struct err *err)
 	struct guard *g = &p->guard;
 	struct strbuf text = {0};
 	bool none = strcmp(p->conf.owner, "none") == 0;
-	int rc = owner_rules_parse(none ? "share; pressure=no" : p->conf.owner, &g->rules, err);
+	struct owner_rules r;
+	int rc = owner_rules_parse(none ? "share; pressure=no" : p->conf.owner, &r, err);
 
 	if (rc < 0)
 		return err_prefix(err, rc, "--owner %s", p->conf.owner);
 	if (pool_home_read(&p->home, "pause", &text, NULL) == 0)
-		owner_pause_set(&g->pause, strtoll(strbuf_text(&text), NULL, 10), (int64_t)time(NULL),
+		owner_pause_set(&g->sentry.pause, strtoll(strbuf_text(&text), NULL, 10), (int64_t)time(NULL),
 				pool_now() / 1000);
 	strbuf_fini(&text);
 	book_load(p);
-	g->seen.input = OWNER_NO_INPUT;
-	if (*g->rules.owners)
-		g->look = owners_look(p->loop, g->rules.owners, on_owners, p);
+	g->sentry.seen.input = OWNER_NO_INPUT;
+	sentry_rules(&g->sentry, p->loop, &r);
 	if (!none)
-		g->senses = senses_create(p->loop, devices(), &l);
+		g->sentry.senses = senses_create(p->loop, sentry_devices(true), &l);
 	p->user.background = !none;
 	uv_timer_init(p->loop, &g->timer);
 	g->timer.data = p;
@@ -225,9 +187,5 @@ void pool_guard_stop(struct pool *p)
 	uv_close((uv_handle_t *)&p->guard.timer, NULL);
 	book_store(p);
 	pool_door_close(p);
-	owners_cancel(p->guard.look);
-	p->guard.look = NULL;
-	if (p->guard.senses)
-		senses_destroy(p->guard.senses);
-	p->guard.senses = NULL;
+	sentry_stop(&p->guard.sentry);
 }

@@ -450,7 +450,7 @@ void host_memory(struct pool *p, int64_t spare)
 		pool_task_tag(t->task.keeper, tag);
 		if (first)
 			hold_memory(t->task.keeper, tag, spare);
-		if (p->guard.act != OWNER_RUN)
+		if (p->guard.sentry.act != OWNER_RUN)
 			hold_reclaim(t->task.keeper, tag);
 		first = false;
 	}

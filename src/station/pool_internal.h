@@ -11,17 +11,14 @@
 #include "net/listener.h"
 #include "station/census.h"
 #include "station/discover.h"
-#include "station/door.h"
 #include "station/gossip.h"
-#include "station/owner.h"
-#include "station/people.h"
 #include "station/pool_home.h"
 #include "station/pool_load.h"
 #include "station/pool_table.h"
 #include "station/pool_task.h"
 #include "station/pool_waiting.h"
 #include "station/removed.h"
-#include "station/senses.h"
+#include "station/sentry.h"
 
 struct pool;
 struct guest;
@@ -168,34 +165,23 @@ void guest_release(struct guest *g);
 /* ---- the owner of this machine (pool_guard.c, pool_door.c) ---- */
 
 struct guard {
-	struct owner_rules rules;
-	struct owner_claim claim;
-	struct senses *senses; /* NULL: the owner's activity is not watched */
-	enum owner_act act;
+	struct sentry sentry;
 	/* running or runnable processes of the owner, averaged over the last seconds */
 	double interactive, batch;
 	int64_t counted; /* ms: when they were last counted */
-	double running;	 /* running or runnable threads of others, averaged over the last seconds */
-	struct owner_pause pause;
-	int64_t claimed_at; /* seconds since 1970: when the claim began */
-	struct seen seen;
 	struct owner_book book;
 	int64_t counted_to; /* ms: end of the time that `book` covers */
 	int64_t spent_ms;   /* processor time of all tasks, as last seen */
-	VEC(uid_t) owners;  /* uids of the owners that the policy names, as far as resolved */
-	struct owners_look *look;
-	struct door *door;
-	uint64_t gpus;	 /* GPUs that the owner uses, one bit each */
-	int ngpus;	 /* number of GPUs; 0 where the owner's are not watched */
-	int64_t gpus_at; /* ms: when they were last checked */
+	uint64_t gpus;	    /* GPUs that the owner uses, one bit each */
+	int ngpus;	    /* number of GPUs; 0 where the owner's are not watched */
+	int64_t gpus_at;    /* ms: when they were last checked */
 	uv_timer_t timer;
 	bool up;
 };
 int pool_guard_start(struct pool *p, struct err *err);
 void pool_guard_stop(struct pool *p);
 void pool_pause(struct pool *p, int64_t until); /* 0 ends the pause */
-bool pool_guard_owns(const struct pool *p, uid_t user);
-void guard_spent(struct pool *p, int64_t ms); /* processor time of all tasks so far */
+void guard_spent(struct pool *p, int64_t ms);	/* processor time of all tasks so far */
 void station_gpus_look(struct pool *p, const char *dev, int64_t now);
 /* Returns the environment of a task, with the GPUs that it may use. */
 const char **station_gpus_environment(const struct pool *p, struct arena *a, const char **env);

@@ -166,7 +166,6 @@ static void tear_down(struct pool *p)
 	for (size_t i = 0; i < p->numbered.n; i++)
 		free(p->numbered.v[i]);
 	vec_free(&p->numbered);
-	vec_free(&p->guard.owners);
 	gossip_fini(&p->gossip);
 	pool_table_fini(&p->table);
 	removed_fini(&p->removed);
