@@ -554,19 +554,49 @@ static int change_make(struct server *s, uint32_t node, struct node_change *c, c
 	return 0;
 }
 
-static void nodes_show(const struct subject *x, struct json *j)
-{
-	for (uint32_t i = 0; i < x->s->hosts->nodes.n; i++)
-		if (!world_node_past(x->s, i))
-			node_show(x->s, i, j);
-}
+/* ---- the list ---- */
+
+/* A list in progress: with very many nodes it takes longer than a turn may. */
+struct node_list {
+	struct server *s;
+	uint32_t next; /* next node */
+	bool begun, some, closed;
+};
 
 const struct schema nodes_answer = {
-	FIELDS({"nodes", .is = REQUIRED | IS_LIST, .of = &node_answer, .item = IS_OBJECT, .inside = nodes_show})};
+	FIELDS({"nodes", .is = REQUIRED | IS_LIST, .of = &node_answer, .item = IS_OBJECT})};
+
+static int list_fill(void *context, struct strbuf *out, size_t want)
+{
+	struct node_list *l = context;
+	struct server *s = l->s;
+	struct json j;
+
+	if (l->closed)
+		return -1;
+	if (!l->begun)
+		strbuf_puts(out, "{\"nodes\":[");
+	l->begun = true;
+	for (; l->next < s->hosts->nodes.n && out->n < want; l->next++) {
+		if (world_node_past(s, l->next))
+			continue;
+		strbuf_puts(out, l->some ? "," : "");
+		l->some = true;
+		json_init(&j, out, false);
+		node_show(s, l->next, &j);
+	}
+	l->closed = l->next >= s->hosts->nodes.n;
+	if (l->closed)
+		strbuf_puts(out, "]}");
+	return 1;
+}
 
 void api_nodes(struct server *s, const struct call *c)
 {
-	api_show(s, c->r, &nodes_answer, &(struct subject){.s = s});
+	struct node_list *l = mem_zalloc(sizeof *l);
+
+	l->s = s;
+	http_stream(c->r, 200, "application/json", &(struct stream_source){list_fill, free, l});
 }
 
 /* Finds the node that the path names; false: the request was answered. */
