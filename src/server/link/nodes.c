@@ -662,20 +662,41 @@ static bool node_busy(const struct server *s, uint32_t node)
 	return s->plan->free_now[node] <= 0 || world_cpus_used(s, node) >= n->total.v[RES_CPU];
 }
 
+unsigned node_words(const struct server *s, uint32_t node)
+{
+	const struct node_info *n = &s->hosts->nodes.v[node];
+	unsigned is = 0;
+
+	if (node_plain(s, node))
+		return 1U << (node_busy(s, node) ? WORD_BUSY : WORD_FREE);
+	if (node_withdrawn(&n->life))
+		is |= 1U << (world_cpus_used(s, node) > 0 ? WORD_DRAINING : WORD_OFFLINE);
+	if (node_unheard(&n->life))
+		is |= 1U << (n->life.link == LINK_JOINED ? WORD_JOINING : WORD_DOWN);
+	if (n->unwell || health_out(n))
+		is |= 1U << WORD_UNHEALTHY;
+	if (node_claimed(&n->life))
+		is |= 1U << WORD_CLAIMED;
+	return is;
+}
+
+const char *node_word_name(enum node_word word_)
+{
+	static const char *const names[WORD_COUNT] = {"free", "busy",	 "offline",   "draining",
+						      "down", "joining", "unhealthy", "claimed"};
+
+	return names[word_];
+}
+
 const char *node_state(const struct server *s, uint32_t node)
 {
 	static char text[64];
-	const struct node_info *n = &s->hosts->nodes.v[node];
+	unsigned is = node_words(s, node);
+	size_t n = 0;
 
-	if (node_plain(s, node))
-		return node_busy(s, node) ? "busy" : "free";
-	snprintf(text, sizeof text, "%s%s%s%s",
-		 !node_withdrawn(&n->life)	? ""
-		 : world_cpus_used(s, node) > 0 ? ",draining"
-						: ",offline",
-		 !node_unheard(&n->life)       ? ""
-		 : n->life.link == LINK_JOINED ? ",joining"
-					       : ",down",
-		 n->unwell || health_out(n) ? ",unhealthy" : "", node_claimed(&n->life) ? ",claimed" : "");
-	return text + 1;
+	text[0] = '\0';
+	for (enum node_word i = 0; i < WORD_COUNT; i++)
+		if (is >> i & 1)
+			n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? "," : "", node_word_name(i));
+	return text;
 }

@@ -47,6 +47,21 @@ struct res node_size(const struct node_info *n);
 /* Applies its facts and the administrator's limits. */
 void node_resize(struct server *s, uint32_t node);
 /* Returns the words of docs/cluster.md, joined by commas; borrowed until the next call. */
+/* Words of a node's state, in the order in which they are shown. */
+enum node_word {
+	WORD_FREE,
+	WORD_BUSY,
+	WORD_OFFLINE,
+	WORD_DRAINING,
+	WORD_DOWN,
+	WORD_JOINING,
+	WORD_UNHEALTHY,
+	WORD_CLAIMED,
+	WORD_COUNT,
+};
+/* Returns those that hold, one bit each; at least one. */
+unsigned node_words(const struct server *s, uint32_t node);
+const char *node_word_name(enum node_word word_);
 const char *node_state(const struct server *s, uint32_t node);
 bool node_plain(const struct server *s, uint32_t node); /* its state is "free" or "busy" */
 

@@ -307,11 +307,17 @@ void world_node_gate(struct server *s, uint32_t node)
 	s->turn->dirty = true;
 }
 
+/* Counts eight at a time, since lists and sums ask for every CPU of every node. */
 static int64_t count_used(const bool *used, int64_t n)
 {
-	int64_t sum = 0;
+	int64_t sum = 0, i = 0;
+	uint64_t eight;
 
-	for (int64_t i = 0; i < n; i++)
+	for (; i + (int64_t)sizeof eight <= n; i += (int64_t)sizeof eight) {
+		memcpy(&eight, used + i, sizeof eight);
+		sum += __builtin_popcountll(eight);
+	}
+	for (; i < n; i++)
 		sum += used[i];
 	return sum;
 }

@@ -597,8 +597,7 @@ void api_metrics(struct server *s, const struct call *c)
 		     http_connections_idle(s->http));
 	metric_write(&out, "memory_kib", "gauge", "Resident memory of the server.", (double)memory_kib());
 	metric_write(&out, "start_time_seconds", "gauge", "When the server started.", (double)s->stats->began);
-	http_reply_strbuf(c->r, 200, "text/plain; version=0.0.4", &out);
-	strbuf_fini(&out);
+	metrics_send(s, c->r, &out);
 }
 
 static int shutdown_read(const struct server *s, const struct call *c, struct outage *ret, struct err *err)

@@ -66,18 +66,16 @@ void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, 
 /* Writes the numbers of nodes by state. The first word of a node's state counts. */
 void nodes_metrics(const struct server *s, struct strbuf *out)
 {
-	static const char *const words[] = {"free", "busy", "offline", "draining", "down", "joining", "unhealthy"};
-	int64_t count[sizeof words / sizeof *words] = {0}, connected = 0;
+	int64_t count[WORD_COUNT] = {0}, connected = 0;
 
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++) {
-		const char *state = node_state(s, i);
 		connected += agent_connected(&s->hosts->nodes.v[i]);
-		for (size_t k = 0; k < sizeof words / sizeof *words && !world_node_past(s, i); k++)
-			count[k] += strncmp(state, words[k], strcspn(state, ",")) == 0;
+		if (!world_node_past(s, i))
+			count[__builtin_ctz(node_words(s, i))]++;
 	}
 	strbuf_puts(out, "# HELP shunt_nodes Nodes by state.\n# TYPE shunt_nodes gauge\n");
-	for (size_t k = 0; k < sizeof words / sizeof *words; k++)
-		strbuf_printf(out, "shunt_nodes{state=\"%s\"} %lld\n", words[k], (long long)count[k]);
+	for (enum node_word k = 0; k < WORD_CLAIMED; k++)
+		strbuf_printf(out, "shunt_nodes{state=\"%s\"} %lld\n", node_word_name(k), (long long)count[k]);
 	strbuf_printf(out,
 		      "# HELP shunt_agents_connected Agents that are connected.\n# TYPE shunt_agents_connected gauge\n"
 		      "shunt_agents_connected %lld\n"
