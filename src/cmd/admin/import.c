@@ -13,6 +13,7 @@
 #include "convert/past.h"
 
 #define BATCH 250
+#define BATCH_DAYS 1000 /* far below what the server takes, as the last job may be long */
 #define BAD_SHOWN 20
 
 struct arguments {
@@ -31,6 +32,7 @@ struct import {
 	const struct command *c;
 	struct client *client;
 	json_t *batch;
+	int64_t days;	 /* on which the jobs of the batch ran */
 	char first[320]; /* origin of its first job */
 	struct progress progress;
 	int64_t read, added, known, too_old, bad;
@@ -69,6 +71,7 @@ static int batch_send(struct import *i)
 	}
 	json_decref(body);
 	json_array_clear(i->batch);
+	i->days = 0;
 	return i->code == EXIT_OK ? 0 : 1;
 }
 
@@ -110,7 +113,8 @@ static int on_row(void *context, const struct past_row *row, const char *file, i
 		snprintf(i->first, sizeof i->first, "%.250s line %lld", file, (long long)line);
 	json_array_append_new(i->batch, job);
 	progress_at(&i->progress, ++i->read);
-	return json_array_size(i->batch) >= BATCH ? batch_send(i) : 0;
+	i->days += row->ran_ms / 86400000 + 1;
+	return json_array_size(i->batch) >= BATCH || i->days >= BATCH_DAYS ? batch_send(i) : 0;
 }
 
 static void on_bad(void *context, const char *file, int64_t line, const char *why)

@@ -629,7 +629,8 @@ const struct route routes[] = {
 	 .handle = api_import, .tag = "history", .summary = "Add jobs that another system ran",
 	 .about = "What they used is added to the ledger. A job is known by its id and the instant of its end: one "
 		  "that is there already is not added again. Jobs that ended before what `keep_history` keeps are "
-		  "left out. All jobs of a request are added, or none.",
+		  "left out. All jobs of a request are added, or none; they may have run on 5,000 days in all, each "
+		  "job counted by itself.",
 	 .answer = &added_answer, .answered = "How many were added.",
 	 .example = "{\"jobs\": [{\"id\": \"slurm:12.old\", \"owner\": \"ann\", \"state\": \"completed\", "
 		    "\"submitted\": 1769767200, \"started\": 1769767201, \"ended\": 1769770801, \"cpus\": 2, "

@@ -41,6 +41,9 @@
 #define FOREIGN_BIT (UINT64_C(1) << 62)
 
 #define TIME_MOST (INT64_C(1) << 40)
+/* days on which the jobs of a request ran, at most: each is a row of the ledger */
+#define DAYS_MOST 5000
+#define DAY_MS INT64_C(86400000)
 #define HAS(member) MEMBER(struct history_row, member)
 
 static const struct schema foreign = {
@@ -127,11 +130,16 @@ static int rows_read(const json_t *jobs, struct history_row *rows, struct err *e
 {
 	size_t i;
 	const json_t *job;
+	int64_t days = 0;
 	int rc = 0;
 
 	json_array_foreach(jobs, i, job)
 	{
 		rc = row_read(job, &rows[i], err);
+		days += rows[i].ran_ms / DAY_MS + 1;
+		if (rc == 0 && days > DAYS_MOST)
+			rc = err_set(err, -EINVAL, "with it the jobs ran on more than %d days: send fewer in a request",
+				     DAYS_MOST);
 		if (rc < 0)
 			return err_prefix(err, rc, "jobs[%zu]", i);
 		row_name(&rows[i]);
