@@ -37,7 +37,8 @@ static bool quantum(struct server *s, struct work *w, int64_t end, int64_t *step
 			return false;
 		now = clock_us(CLOCK_MONOTONIC);
 	} while (!w->waits && !w->sleeps && now < end && now - begin < QUANTUM_US && --*steps > 0);
-	w->kind->pause(s, w);
+	if (w->kind->pause)
+		w->kind->pause(s, w);
 	return true;
 }
 

@@ -23,7 +23,7 @@ struct work_kind {
 	/* Does a part that takes well below a millisecond. Returns false after the last one; the
 	 * work has then replied and freed itself. */
 	bool (*step)(struct server *s, struct work *w);
-	/* Called before other code runs: anything seen so far may change. */
+	/* Called before other code runs: anything seen so far may change. May be NULL. */
 	void (*pause)(struct server *s, struct work *w);
 	/* Gives the work up: replies, and frees itself. */
 	void (*stop)(struct server *s, struct work *w, const char *why);

@@ -452,10 +452,6 @@ static bool view_step(struct server *s, struct work *work)
 	return false;
 }
 
-static void view_pause(struct server *s, struct work *work)
-{
-}
-
 static void view_stop(struct server *s, struct work *work, const char *why)
 {
 	views_of(s)->running = false;
@@ -476,7 +472,7 @@ int64_t view_next(const struct server *s)
 
 void view_turn(struct server *s)
 {
-	static const struct work_kind kind = {view_step, view_pause, view_stop, .reads = true, .lasting = true};
+	static const struct work_kind kind = {.step = view_step, .stop = view_stop, .reads = true, .lasting = true};
 	struct views *all = views_of(s);
 
 	if (view_next(s) > s->clock->now_us || s->turn->terminating)

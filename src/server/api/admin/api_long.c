@@ -45,10 +45,6 @@
 #define KEPT_MOST 8	   /* maximum reservations shown for a node */
 #define LOG_MAX (8u << 20) /* maximum bytes of matching lines */
 
-static void nothing_to_pause(struct server *s, struct work *w)
-{
-}
-
 /* ---- the plan ---- */
 
 struct plan_piece {
@@ -361,7 +357,7 @@ static void plan_stop(struct server *s, struct work *work, const char *why)
 
 void api_plan(struct server *s, const struct call *c)
 {
-	static const struct work_kind kind = {plan_step, nothing_to_pause, plan_stop, .reads = true, .lasting = false};
+	static const struct work_kind kind = {.step = plan_step, .stop = plan_stop, .reads = true};
 	struct plan_work *w = mem_zalloc(sizeof *w);
 
 	foresee_update(s);
@@ -454,7 +450,7 @@ static void log_stop(struct server *s, struct work *work, const char *why)
 
 void api_log(struct server *s, const struct call *c)
 {
-	static const struct work_kind kind = {log_step, nothing_to_pause, log_stop, .reads = true, .lasting = false};
+	static const struct work_kind kind = {.step = log_step, .stop = log_stop, .reads = true};
 	const char *job = request_query(c->r, "job");
 	struct log_work *w = mem_zalloc(sizeof *w);
 	char dir[4096];

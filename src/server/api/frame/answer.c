@@ -201,10 +201,6 @@ static bool answer_step(struct server *s, struct work *work)
 	return true;
 }
 
-static void answer_pause(struct server *s, struct work *work)
-{
-}
-
 static void answer_stop(struct server *s, struct work *work, const char *why)
 {
 	struct answer *a = (struct answer *)work;
@@ -213,7 +209,7 @@ static void answer_stop(struct server *s, struct work *work, const char *why)
 	answer_free(s, a);
 }
 
-static const struct work_kind kind = {answer_step, answer_pause, answer_stop, .reads = true};
+static const struct work_kind kind = {.step = answer_step, .stop = answer_stop, .reads = true};
 
 static int answers_of(const struct server *s, uid_t uid)
 {

@@ -722,7 +722,7 @@ static bool key_look(struct server *s, struct http_request *r, const struct aske
 
 static void action_begin(struct server *s, const struct call *c, const char *name, json_t *one)
 {
-	static const struct work_kind work = {action_step, action_pause, action_stop, .reads = false, .lasting = false};
+	static const struct work_kind work = {.step = action_step, .pause = action_pause, .stop = action_stop};
 	struct action *a;
 	struct acted *acted;
 

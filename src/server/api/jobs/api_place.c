@@ -370,10 +370,6 @@ static bool placing_step(struct server *s, struct work *work)
 	return false;
 }
 
-static void placing_pause(struct server *s, struct work *work)
-{
-}
-
 static void placing_stop(struct server *s, struct work *work, const char *why)
 {
 	struct placing *w = (struct placing *)work;
@@ -385,8 +381,7 @@ static void placing_stop(struct server *s, struct work *work, const char *why)
 
 void api_place(struct server *s, const struct call *c)
 {
-	static const struct work_kind kind = {placing_step, placing_pause, placing_stop, .reads = false,
-					      .lasting = false};
+	static const struct work_kind kind = {.step = placing_step, .stop = placing_stop};
 	struct placing *w = mem_zalloc(sizeof *w);
 
 	w->r = c->r;

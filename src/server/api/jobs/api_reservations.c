@@ -192,10 +192,6 @@ static bool dry_step(struct server *s, struct work *work)
 	return true;
 }
 
-static void dry_pause(struct server *s, struct work *work)
-{
-}
-
 static void dry_stop(struct server *s, struct work *work, const char *why)
 {
 	struct dry_run *d = (struct dry_run *)work;
@@ -206,7 +202,7 @@ static void dry_stop(struct server *s, struct work *work, const char *why)
 
 void reservation_foretell(struct server *s, const struct object *next, struct http_request *r, const char *refused)
 {
-	static const struct work_kind kind = {dry_step, dry_pause, dry_stop, .reads = true, .lasting = false};
+	static const struct work_kind kind = {.step = dry_step, .stop = dry_stop, .reads = true};
 	struct dry_run *d = mem_zalloc(sizeof *d);
 
 	d->r = r;

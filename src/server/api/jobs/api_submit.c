@@ -424,10 +424,6 @@ static bool submit_step(struct server *s, struct work *work)
 
 	return w->phase == SUBMIT_HOOK ? hook_step(s, w) : phase_step(s, w);
 }
-static void submit_pause(struct server *s, struct work *work)
-{
-}
-
 /* Ends a submission at shutdown. If it was not accepted its mark stays, and recovery drops the
  * records it covers. */
 static void submit_stop(struct server *s, struct work *work, const char *why)
@@ -446,7 +442,7 @@ static void submit_stop(struct server *s, struct work *work, const char *why)
 	submit_free(s, w);
 }
 
-static const struct work_kind submit_kind = {submit_step, submit_pause, submit_stop, .reads = false, .lasting = false};
+static const struct work_kind submit_kind = {.step = submit_step, .stop = submit_stop};
 
 /* ---- small submissions, at once ---- */
 

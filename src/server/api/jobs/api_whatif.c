@@ -275,10 +275,6 @@ static bool whatif_step(struct server *s, struct work *work)
 	return false;
 }
 
-static void whatif_pause(struct server *s, struct work *work)
-{
-}
-
 static void whatif_stop(struct server *s, struct work *work, const char *why)
 {
 	struct whatif_work *w = (struct whatif_work *)work;
@@ -289,7 +285,7 @@ static void whatif_stop(struct server *s, struct work *work, const char *why)
 
 void api_whatif(struct server *s, const struct call *c)
 {
-	static const struct work_kind kind = {whatif_step, whatif_pause, whatif_stop, .reads = true, .lasting = false};
+	static const struct work_kind kind = {.step = whatif_step, .stop = whatif_stop, .reads = true};
 	struct whatif_work *w = mem_zalloc(sizeof *w);
 	struct err err;
 	json_t *body = api_body(c->r, &err);

@@ -67,10 +67,6 @@ static bool queue_step(struct server *s, struct work *work)
 	return false;
 }
 
-static void work_pause(struct server *s, struct work *work)
-{
-}
-
 static void queue_end(struct server *s, struct work *work, const char *why)
 {
 	queue_free(s, (struct queue_work *)work);
@@ -78,7 +74,7 @@ static void queue_end(struct server *s, struct work *work, const char *why)
 
 void queue_toggled(struct server *s, const struct queue *q)
 {
-	static const struct work_kind kind = {queue_step, work_pause, queue_end, .reads = false, .lasting = true};
+	static const struct work_kind kind = {.step = queue_step, .stop = queue_end, .lasting = true};
 	struct queue_work *w = mem_zalloc(sizeof *w);
 
 	w->queue = word_add(s, q->name);
@@ -200,7 +196,7 @@ static bool anyone_routed(const struct server *s)
 
 void queues_turn(struct server *s)
 {
-	static const struct work_kind kind = {route_step, work_pause, route_end, .reads = false, .lasting = true};
+	static const struct work_kind kind = {.step = route_step, .stop = route_end, .lasting = true};
 
 	if (!s->turn->route || s->turn->trouble || s->slices->queue_works)
 		return;

@@ -126,10 +126,6 @@ static bool reorder_step(struct server *s, struct work *w)
 	return false;
 }
 
-static void reorder_pause(struct server *s, struct work *w)
-{
-}
-
 static void reorder_stop(struct server *s, struct work *w, const char *why)
 {
 	reorder_free(s, (struct reorder *)w); /* the store has it: it is done after the restart */
@@ -138,8 +134,7 @@ static void reorder_stop(struct server *s, struct work *w, const char *why)
 /* Queues a user. Returns false if it was queued already. */
 static bool reorder_add(struct server *s, uint32_t owner)
 {
-	static const struct work_kind kind = {reorder_step, reorder_pause, reorder_stop, .reads = false,
-					      .lasting = true};
+	static const struct work_kind kind = {.step = reorder_step, .stop = reorder_stop, .lasting = true};
 
 	if (!s->slices->reorder) {
 		s->slices->reorder = mem_zalloc(sizeof *s->slices->reorder);

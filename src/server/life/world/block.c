@@ -271,10 +271,6 @@ void block_array(struct server *s, const struct array *a)
 
 /* ---- dependencies ---- */
 
-static void work_pause(struct server *s, struct work *work)
-{
-}
-
 /* Handles one item of the gate's news; returns false if there is none. */
 static bool news_take(struct server *s)
 {
@@ -310,7 +306,7 @@ static void news_end(struct server *s, struct work *w, const char *why)
 
 bool block_news(struct server *s, int64_t *steps)
 {
-	static const struct work_kind kind = {news_step, work_pause, news_end, .reads = false, .lasting = true};
+	static const struct work_kind kind = {.step = news_step, .stop = news_end, .lasting = true};
 	bool any = false;
 
 	for (; gate_has_news(s->gate) && *steps > 0; --*steps)
