@@ -637,5 +637,4 @@ void api_openapi(struct server *s, const struct call *c)
 
 	openapi_write(&out);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
 }

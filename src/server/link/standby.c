@@ -204,7 +204,6 @@ static void refuse(struct server *s, struct http_request *r, const char *leader,
 	json_close_object(&j);
 	http_header(r, "Retry-After", "1");
 	http_reply_strbuf(r, code_row(CODE_NOT_LEADER)->status, "application/json", &out);
-	strbuf_fini(&out);
 }
 
 /* Returns true for a shutdown request from a user who could also end the process with a signal. */

@@ -617,7 +617,6 @@ void api_node(struct server *s, const struct call *c)
 	json_init(&j, &out, false);
 	node_show(s, node, &j);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
 }
 
 /* ---- the audit log ---- */

@@ -230,7 +230,6 @@ void api_objects(struct server *s, const struct call *c)
 	json_close_array(&j);
 	json_close_object(&j);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
 }
 
 void api_object(struct server *s, const struct call *c)
@@ -244,7 +243,6 @@ void api_object(struct server *s, const struct call *c)
 	json_init(&j, &out, false);
 	object_show(s, x, &j);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
 }
 
 /* ---- changing ---- */
@@ -303,7 +301,6 @@ static void answer_dry(struct server *s, const struct call *c, const struct obje
 	json_text(&j, "refused", refused ? refused->text : NULL);
 	json_close_object(&j);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
 }
 
 static bool is_dry(const struct call *c)

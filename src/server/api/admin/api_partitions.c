@@ -170,7 +170,6 @@ void api_partition(struct server *s, const struct call *c)
 	json_init(&j, &out, false);
 	partition_show(&(struct subject){.s = s, .w = c->w, .waiting = waiting}, d, &j);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
 	free(waiting);
 }
 

@@ -237,7 +237,6 @@ static void rows_answer(struct server *s, const struct call *c, const struct pri
 			left--;
 		}
 	http_reply_strbuf(c->r, 200, "text/tab-separated-values", &out);
-	strbuf_fini(&out);
 }
 
 void api_priority(struct server *s, const struct call *c)

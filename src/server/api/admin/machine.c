@@ -133,5 +133,4 @@ void api_machine(struct server *s, const struct call *c)
 	machine_write(s, &j, may_see_all(s, c->w));
 	json_close_object(&j);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
 }

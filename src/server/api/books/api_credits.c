@@ -144,7 +144,6 @@ void api_credits(struct server *s, const struct call *c)
 	json_close_array(&j);
 	json_close_object(&j);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
 }
 
 void api_credits_change(struct server *s, const struct call *c)

@@ -7,11 +7,10 @@
 
 #include "base/codec.h"
 #include "base/json.h"
-#include "base/strbuf.h"
-#include "net/http.h"
 #include "rules/fairshare.h"
 #include "server/api/frame/api.h"
 #include "server/api/frame/call.h"
+#include "server/api/frame/request.h"
 #include "server/api/frame/schemas.h"
 #include "server/base/clock.h"
 #include "server/book/sharing.h"
@@ -75,12 +74,9 @@ const struct schema fairshare_answer = {
 void api_fairshare(struct server *s, const struct call *c)
 {
 	struct subject x = {.s = s, .now = s->clock->now, .only = may_see_all(s, c->w) ? NULL : c->w->user};
-	struct strbuf out = {0};
 
 	fairshare_settings_of(&x.settings, s->attrs);
 	sharing_rank(s);
 	x.complete = sharing_complete(s);
-	record_show_text(fairshare_answer.fields, 0, &x, NULL, &out);
-	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
+	api_show(s, c->r, &fairshare_answer, &x);
 }

@@ -174,7 +174,6 @@ void api_quota(struct server *s, const struct call *c)
 	json_init(&j, &out, false);
 	quotas_write(s, &j, NULL, all ? NULL : user);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
 }
 
 static int wanted_read(const json_t *list, struct user_quota *ret, struct err *err)

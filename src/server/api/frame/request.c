@@ -70,7 +70,6 @@ void api_show(const struct server *s, struct http_request *r, const struct schem
 
 	record_show_text(t->fields, t->in, record, s->words, &out);
 	http_reply_strbuf(r, 200, "application/json", &out);
-	strbuf_fini(&out);
 }
 
 void api_show_later(struct server *s, struct http_request *r, int status, const struct schema *t, const void *record)

@@ -73,7 +73,6 @@ void api_get(struct server *s, const struct call *c)
 	json_close_object(&j);
 	json_decref(body);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
 }
 
 void api_script(struct server *s, const struct call *c)

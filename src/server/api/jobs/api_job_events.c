@@ -150,5 +150,4 @@ void api_job_events(struct server *s, const struct call *c)
 		json_int(&j, "next", (int64_t)h.last);
 	json_close_object(&j);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
 }

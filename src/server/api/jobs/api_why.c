@@ -335,5 +335,4 @@ void api_why(struct server *s, const struct call *c)
 	}
 	why_write(s, c->w, id, a, &out);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
-	strbuf_fini(&out);
 }
