@@ -431,7 +431,8 @@ static void crew_serve(struct hook_crew *c, bool again)
 			continue;
 		}
 		w = worker_free(c, &rc);
-		if (rc < 0 && !again)
+		/* further questions do not postpone it */
+		if (rc < 0 && !again && !uv_is_active((uv_handle_t *)&c->again))
 			uv_timer_start(&c->again, on_again, AGAIN_MS, 0);
 		if (!w && (rc == 0 || !again))
 			return;
