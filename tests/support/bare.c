@@ -22,11 +22,9 @@
 #include "engine/errands.h"
 #include "engine/files.h"
 #include "engine/local.h"
-#include "engine/relay.h"
 #include "engine/tasks.h"
 #include "engine/terminals.h"
 #include "engine/ticket.h"
-#include "engine/watch.h"
 #include "net/address.h"
 #include "net/http.h"
 #include "net/link.h"
@@ -77,6 +75,8 @@ struct http_request {
 	struct arena *arena;
 	void *attached;
 	void (*leave)(void *what);
+	void (*taken)(void *context, int fd, void *handle); /* after an answer of 101 */
+	void *taker;
 };
 
 const char *request_method(const struct http_request *r)
@@ -531,17 +531,22 @@ int http_adopt(struct http *h, int fd, const char *address, struct err *err)
 {
 	return 0;
 }
+int bare_port;
+
 int listener_open(uv_loop_t *loop, const char *where, struct tls_context *c, const struct listener_limits *limits,
 		  const struct listener_events *e, void *context, struct listener **ret, struct err *err)
 {
-	return err_set(err, -ENOTSUP, "no ports here");
+	if (!bare_port)
+		return err_set(err, -ENOTSUP, "no ports here");
+	*ret = (struct listener *)&bare_port;
+	return 0;
 }
 void listener_identity(struct listener *l, struct tls_context *c)
 {
 }
 int listener_port(const struct listener *l)
 {
-	return 0;
+	return bare_port;
 }
 void listener_close(struct listener *l)
 {
@@ -602,46 +607,40 @@ void link_send(struct link *l, const char *head, size_t nhead, const void *data,
 void http_upgrade(struct http_request *r, const char *protocol, void (*taken)(void *context, int fd, void *handle),
 		  void *context)
 {
-	r->answers++;
+	r->taken = taken;
+	r->taker = context;
+	answer(r, 101, protocol, strlen(protocol));
+}
+void bare_upgrade(struct http_request *r, int fd)
+{
+	r->taken(r->taker, fd, (void *)(intptr_t)fd);
 }
 void http_release(void *handle)
 {
+	close((int)(intptr_t)handle);
 }
-struct watch *watch_open(uv_loop_t *loop, int fd, void (*ready)(void *context, int events), void *context)
-{
-	return NULL;
-}
-void watch_for(struct watch *w, int events)
-{
-}
-int watch_fd(const struct watch *w)
-{
-	return -1;
-}
-void watch_close(struct watch *w)
-{
-}
-struct relay *relay_sockets(uv_loop_t *loop, const struct relay_end *a, const struct relay_end *b,
-			    void (*ended)(void *context), void *context)
-{
-	return NULL;
-}
-struct relay *relay_link(uv_loop_t *loop, const struct relay_end *a, struct link *l, void (*ended)(void *context),
-			 void *context)
-{
-	return NULL;
-}
-void relay_close(struct relay *r)
-{
-}
+
+/* Who gets the terminals of attempts. */
+static struct {
+	void (*came)(void *context, const char *tag, int fd);
+	void *context;
+} taker;
+
 int terminals_open(uv_loop_t *loop, const char *path, const char *live,
 		   void (*came)(void *context, const char *tag, int fd), void *context, struct terminals **ret,
 		   struct err *err)
 {
+	taker.came = came;
+	taker.context = context;
 	return 0;
 }
 void terminals_close(struct terminals *t)
 {
+	taker.came = NULL;
+}
+void bare_terminal(const char *tag, int fd)
+{
+	taker.came(taker.context, tag, fd);
 }
 struct link *engine_link(const struct engine *e, const char *host)
 {
@@ -844,6 +843,16 @@ struct http_request *bare_begin(struct server *s, uid_t uid, const char *method,
 {
 	struct http_request *r = request_make(s, uid, method, path, key, body, ret);
 
+	request_begin(s, r);
+	return r;
+}
+
+struct http_request *bare_connect(struct server *s, uid_t uid, const struct bare_client *from, const char *path,
+				  struct bare_answer *ret)
+{
+	struct http_request *r = request_make(s, uid, "GET", path, NULL, NULL, ret);
+
+	r->from = *from;
 	request_begin(s, r);
 	return r;
 }

@@ -23,9 +23,9 @@ struct bare_answer {
 	char cookie[128]; /* value of Set-Cookie; "": none was set */
 };
 
-/* A client on another machine. */
+/* A client with headers. */
 struct bare_client {
-	bool page; /* it is a browser */
+	bool page; /* it is a browser, on another machine */
 	struct {
 		const char *name, *value; /* value NULL: not sent */
 	} header[5];
@@ -51,6 +51,8 @@ extern void (*bare_between)(struct server *s);
 extern int (*bare_opens)(const char *path, int flags, int mode);
 /* Number of parts, of a turn each, in which the last list was written. */
 extern int bare_fills;
+/* Port that is opened where a server wants one; 0: none can be. Nobody connects to it. */
+extern int bare_port;
 /* Sends a request as a user and runs turns until it is answered. Returns the status; `ret` may
  * be NULL, and the caller owns its body. */
 int bare_ask(struct server *s, uid_t uid, const char *method, const char *path, const char *body,
@@ -74,6 +76,13 @@ struct http_request *bare_begin(struct server *s, uid_t uid, const char *method,
 struct http_request *bare_receive(struct server *s, uid_t uid, const char *method, const char *path, const char *body,
 				  struct bare_answer *ret);
 void bare_settle(struct server *s);
+/* Begins a request for a connection that is more than HTTP: of a client of this machine. */
+struct http_request *bare_connect(struct server *s, uid_t uid, const struct bare_client *from, const char *path,
+				  struct bare_answer *ret);
+/* Hands over the client's connection after an answer of 101. */
+void bare_upgrade(struct http_request *r, int fd);
+/* Connects the terminal of an attempt on this machine, after terminals_begin(). */
+void bare_terminal(const char *tag, int fd);
 bool bare_answered(const struct http_request *r);
 void bare_end(struct http_request *r); /* after it is answered or its server is gone */
 

@@ -581,6 +581,6 @@ int main(int argc, char **argv)
 
 	if (slash && (strcmp(slash, "/shunt-hook") == 0 || (argc > 1 && strcmp(argv[1], "--hook") == 0)))
 		return hook_command();
-	signal(SIGPIPE, SIG_IGN); /* as the server does */
+	signal(SIGPIPE, SIG_IGN); /* by default in a server */
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
