@@ -10,9 +10,13 @@
 const char *outcome_text(int64_t status, const char *cause, char *buf, size_t size)
 {
 	static const char *const words[][2] = {
-		{"deleted", "cancelled"},	{"walltime", "killed (walltime)"},
-		{"memory", "killed (memory)"},	{"dependency", "cancelled (dependency)"},
-		{"not_started", "not started"}, {"hung_up", "hung up"},
+		{"completed", "succeeded"},
+		{"deleted", "cancelled"},
+		{"walltime", "killed (walltime)"},
+		{"memory", "killed (memory)"},
+		{"dependency", "cancelled (dependency)"},
+		{"not_started", "not started"},
+		{"hung_up", "hung up"},
 	};
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -25,7 +25,7 @@ struct arguments {
 };
 
 #define STATES                                                                                                         \
-	"completed failed walltime memory deleted lost expired dependency not_started hung_up refused preempted rerun"
+	"succeeded completed failed cancelled deleted walltime memory lost expired dependency not_started hung_up refused preempted rerun"
 
 #define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
@@ -53,6 +53,14 @@ static const struct option options[] = {
 
 /* ---- asking ---- */
 
+/* Returns the API's name of a state that people call by another word; NULL for NULL. */
+static const char *state_of(const char *word)
+{
+	if (word && strcmp(word, "succeeded") == 0)
+		return "completed";
+	return word && strcmp(word, "cancelled") == 0 ? "deleted" : word;
+}
+
 static void filter_add(const struct arguments *a, struct strbuf *path)
 {
 	const char *user = a->user ? a->user : a->all || getuid() == 0 ? NULL : user_name();
@@ -63,7 +71,7 @@ static void filter_add(const struct arguments *a, struct strbuf *path)
 	query_add(path, "project", a->project);
 	query_add(path, "queue", a->queue);
 	query_add(path, "qos", a->qos);
-	query_add(path, "state", a->state);
+	query_add(path, "state", state_of(a->state));
 	query_add(path, "name", a->name);
 	if (a->attempts)
 		query_add(path, "attempts", "1");

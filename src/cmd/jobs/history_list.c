@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/outcome.h"
 #include "base/strbuf.h"
 #include "base/table.h"
 #include "base/timetext.h"
@@ -101,19 +102,28 @@ static void id_cell(struct table *t, const struct history_line *x)
 	table_cell(t, "%s", id_short(x->states && array_of(id, array, sizeof array) ? array : id, buf, sizeof buf));
 }
 
-/* Adds "completed"; for an array "completed, 10" or "9 completed, 1 failed". */
+static const char *state_text(const char *state, char *buf, size_t size)
+{
+	return outcome_text(0, state, buf, size);
+}
+
+/* Adds "succeeded"; for an array "succeeded, 10" or "9 succeeded, 1 failed". */
 static void state_cell(struct table *t, const struct history_line *x)
 {
 	struct strbuf text = {0};
 	const char *state;
+	char buf[64];
 	json_t *n;
 
-	if (json_object_size(x->states) == 1)
-		strbuf_printf(&text, "%s, %lld", object_text(x->job, "state"), (long long)x->elements);
-	else
+	if (json_object_size(x->states) > 1)
 		json_object_foreach(x->states, state, n)
-			strbuf_printf(&text, "%s%lld %s", text.n ? ", " : "", (long long)json_integer_value(n), state);
-	table_cell(t, "%s", text.n ? text.text : object_text(x->job, "state"));
+			strbuf_printf(&text, "%s%lld %s", text.n ? ", " : "", (long long)json_integer_value(n),
+				      state_text(state, buf, sizeof buf));
+	else
+		strbuf_puts(&text, state_text(object_text(x->job, "state"), buf, sizeof buf));
+	if (json_object_size(x->states) == 1)
+		strbuf_printf(&text, ", %lld", (long long)x->elements);
+	table_cell(t, "%s", text.text);
 	strbuf_fini(&text);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/outcome.h"
 #include "base/timetext.h"
 #include "base/vec.h"
 #include "cmd/lib/commands.h"
@@ -172,7 +173,7 @@ static const char *title_of(const struct report *r, char *buf, size_t size)
 static void head_print(const struct report *r)
 {
 	struct strbuf text = {0};
-	char id[64], when[40];
+	char id[64], when[40], how[64];
 	const char *state;
 	json_t *n;
 
@@ -181,13 +182,16 @@ static void head_print(const struct report *r)
 	if (r->rows == 1) {
 		instant_format(object_number(r->first, "ended", 0), when, sizeof when);
 		when[16] = '\0'; /* no seconds */
-		strbuf_printf(&text, " ended %s: %s, exit status %lld.", when, object_text(r->first, "state"),
-			      (long long)object_number(r->first, "exit_status", 0));
+		state = object_text(r->first, "state");
+		strbuf_printf(&text, " ended %s: %s.", when,
+			      outcome_text(object_number(r->first, "exit_status", 0),
+					   strcmp(state, "failed") == 0 ? "" : state, how, sizeof how));
 	} else {
 		const char *between = ", elements:";
 		json_object_foreach(r->states, state, n)
 		{
-			strbuf_printf(&text, "%s %lld %s", between, (long long)json_integer_value(n), state);
+			strbuf_printf(&text, "%s %lld %s", between, (long long)json_integer_value(n),
+				      outcome_text(0, state, how, sizeof how));
 			between = ",";
 		}
 		strbuf_puts(&text, ".");
