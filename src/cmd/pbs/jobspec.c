@@ -287,9 +287,7 @@ static int w_set(struct jobspec *s, const char *text, struct err *err)
 	struct strbuf terms = {0};
 	int rc = 0;
 
-	if (strncmp(text, "all", 3) == 0 && access(text, F_OK) < 0)
-		rc = err_set(err, -EINVAL, "-w %.60s: no such directory; a walltime is -l walltime=HH:MM:SS", text);
-	else if (terms_read(text, &terms))
+	if (terms_read(text, &terms))
 		rc = resources_add(s, "-w", &(struct texts){.v = (const char *[]){terms.text}, .n = 1}, err);
 	else
 		workdir_set(s, text);
@@ -392,6 +390,10 @@ int jobspec_refused(const struct job_arguments *a, struct err *err)
 	if (a->files.prologue)
 		return err_set(err, -EINVAL, "-T %.60s: prologues are the site's; put it into the script",
 			       a->files.prologue);
+	for (int i = 0; i < a->w.n; i++) /* -wall 1:00:00, -walltime=1:00:00 */
+		if (strncmp(a->w.v[i], "all", 3) == 0 && access(a->w.v[i], F_OK) < 0)
+			return err_set(err, -EINVAL, "-w %.60s: no such directory; a walltime is -l walltime=HH:MM:SS",
+				       a->w.v[i]);
 	return a->users ? users_check(a->users, err) : 0;
 }
 
