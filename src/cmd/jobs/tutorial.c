@@ -44,13 +44,13 @@ static const struct step steps[] = {
 	{SUBMIT, "An array is many jobs from one line: --each makes one for each value, in place of {}.",
 	 "qsub -N square -j oe --each 2 3 4 -- expr {} \"*\" {}"},
 	{AWAIT, "The output of all of its elements:", "shunt output {4}"},
-	{SUBMIT, "Things go wrong. This job fails:", "qsub -N fails -j oe -- sh -c \"echo no such data; exit 3\""},
+	{SUBMIT,
+	 "Things go wrong. This job fails:", "qsub -N fails -j oe -l mem=100mb -- sh -c \"echo no such data; exit 3\""},
 	{AWAIT, "The queue shows it, also when it has ended:", "shunt queue --mine --all"},
 	{RUN, "What did it say?", "shunt output {5}"},
-	{RUN,
-	 "When the cause is removed, 'shunt retry' submits what failed again, with twice the memory if you like: "
-	 "shunt retry {5} -l mem=x2. What did the first job use of what it requested?",
-	 "shunt report {1}"},
+	{SUBMIT, "When the cause is removed, submit what failed again, here with twice the memory:",
+	 "shunt retry {5} -l mem=x2"},
+	{RUN, "What did the first job use of what it requested?", "shunt report {1}"},
 };
 
 static volatile sig_atomic_t interrupted; /* the signal */
@@ -66,6 +66,14 @@ struct tour {
 	name_list ids; /* short ids of the jobs */
 	bool asks;
 };
+
+/* Returns the id in what a submission printed: "12.pine", or "Submitted job 12.pine: ...". */
+static char *id_of(const char *printed)
+{
+	const char *id = printed + strcspn(printed, "0123456789");
+
+	return strndup(id, strcspn(id, ".\n"));
+}
 
 /* Replaces {1} by the first job's id, and so on; {} stays. */
 static void line_fill(const struct tour *t, const char *text, struct strbuf *out)
@@ -176,7 +184,7 @@ static int step_run(struct tour *t, const struct step *s)
 		code = line_run(line.text, s->does == SUBMIT ? &out : NULL);
 	printf("%s", strbuf_text(&out));
 	if (s->does == SUBMIT && code == EXIT_OK)
-		vec_push(&t->ids, strndup(out.text, strcspn(out.text, ".\n")));
+		vec_push(&t->ids, id_of(out.text));
 	strbuf_fini(&line);
 	strbuf_fini(&about);
 	strbuf_fini(&out);
