@@ -221,7 +221,7 @@ export function Templates({ job, manager }: { job: Record<string, unknown>; mana
   const path = `/v1/templates/${encodeURIComponent(name)}`;
   const read = () => void get<{ templates: Template[] }>("/v1/templates").then((r) => (setAll(r.templates), setFailure(null)), setFailure);
   useEffect(read, []);
-  const known = all.find((x) => x.name === name && x.site === site);
+  const known = all.find((x) => x.name === name && !x.site) ?? all.find((x) => x.name === name && manager); /* one's own comes first, also for the server */
   return (
     <div class="actions">
       {all.length > 0 && (
@@ -247,7 +247,7 @@ export function Templates({ job, manager }: { job: Record<string, unknown>; mana
       )}
       {known && (
         <button type="button" class="plain" onClick={() => void change("DELETE", path).then(read, setFailure)}>
-          {t("submit.template.drop", { name })}
+          {t("submit.template.drop", { name }) + (known.site ? ` (${t("submit.template.site")})` : "")}
         </button>
       )}
       <Problem error={failure} />
