@@ -22,7 +22,7 @@ static int keyed_cmp(const void *a, const void *b)
 		return x->key < y->key ? -1 : 1;
 	if (x->tie != y->tie)
 		return x->tie < y->tie ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at; /* as stable as the passes */
+	return x->at < y->at ? -1 : x->at > y->at; /* stable, like the passes */
 }
 
 /* Returns the key as an unsigned number with the same order. */
