@@ -610,8 +610,11 @@ const struct route routes[] = {
 	       {"days", .is = IS_INT, "how far back", .most = 3650, .otherwise = "1"}),
 	 .handle = api_log, .tag = "watching", .summary = "Lines of the accounting and event log",
 	 .about = "Of one's own jobs; for operators, of all.", .type = "text/plain", .answered = "The lines."},
-	{"GET", "/v1/metrics", "getMetrics", .handle = api_metrics, .tag = "watching",
-	 .summary = "Counters and gauges for Prometheus", .type = "text/plain", .answered = "Prometheus text."},
+	{"GET", "/v1/metrics", "getMetrics",
+	 QUERY({"nodes", .is = IS_INT, "0: without the lines of each node, which are very many on a large machine",
+		.most = 1, .otherwise = "1"}),
+	 .handle = api_metrics, .tag = "watching", .summary = "Counters and gauges for Prometheus",
+	 .type = "text/plain", .answered = "Prometheus text."},
 
 	{"GET", "/v1/history", "listHistory",
 	 QUERY({"id", .is = IS_TEXT, "a job, an element of an array, or an array with all its elements",

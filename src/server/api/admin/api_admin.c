@@ -27,6 +27,7 @@
 #include "server/api/frame/api.h"
 #include "server/api/frame/attributes.h"
 #include "server/api/frame/call.h"
+#include "server/api/frame/query.h"
 #include "server/api/frame/request.h"
 #include "server/api/frame/schemas.h"
 #include "server/api/jobs/counts.h"
@@ -597,7 +598,7 @@ void api_metrics(struct server *s, const struct call *c)
 		     http_connections_idle(s->http));
 	metric_write(&out, "memory_kib", "gauge", "Resident memory of the server.", (double)memory_kib());
 	metric_write(&out, "start_time_seconds", "gauge", "When the server started.", (double)s->stats->began);
-	metrics_send(s, c->r, &out);
+	metrics_send(s, c->r, &out, query_number(c, "nodes", 1) != 0);
 }
 
 static int shutdown_read(const struct server *s, const struct call *c, struct outage *ret, struct err *err)

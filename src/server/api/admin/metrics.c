@@ -127,11 +127,12 @@ static void scrape_free(void *context)
 	free(x);
 }
 
-void metrics_send(const struct server *s, struct http_request *r, struct strbuf *sums)
+void metrics_send(const struct server *s, struct http_request *r, struct strbuf *sums, bool nodes)
 {
 	struct scrape *x = mem_zalloc(sizeof *x);
 
 	x->s = s;
+	x->what = nodes ? 0 : BY_NODE;
 	x->sums = *sums;
 	*sums = (struct strbuf){0};
 	http_stream(r, 200, "text/plain; version=0.0.4", &(struct stream_source){scrape_fill, scrape_free, x});
