@@ -15,6 +15,7 @@
 #include <errno.h>
 
 #include "base/heap.h"
+#include "base/marks.h"
 #include "base/timetext.h"
 #include "base/vec.h"
 
@@ -87,7 +88,8 @@ struct gate {
 	struct relation fatal;
 	struct depend_fate fate;
 	size_t pending;
-	uint32_t freed; /* see gate_freed() */
+	uint32_t freed;	     /* see gate_freed() */
+	struct marks *marks; /* NULL: nobody watches */
 };
 
 struct gate *gate_create(void)
@@ -103,6 +105,7 @@ struct gate *gate_clone(const struct gate *g)
 	struct gate *t = mem_alloc(sizeof *t);
 
 	*t = *g;
+	t->marks = NULL;
 	vec_copy(&t->jobs, &g->jobs);
 	vec_copy(&t->groups, &g->groups);
 	vec_copy(&t->relations, &g->relations);
@@ -112,6 +115,11 @@ struct gate *gate_clone(const struct gate *g)
 	vec_copy(&t->timers, &g->timers);
 	vec_copy(&t->news, &g->news);
 	return t;
+}
+
+void gate_watch(struct gate *g, struct marks *marks)
+{
+	g->marks = marks;
 }
 
 void gate_destroy(struct gate *g)
@@ -154,6 +162,8 @@ static void block_change(struct gate *g, uint32_t job, unsigned block)
 	g->pending -= opens(x->block);
 	if (x->block && !block && !(x->fate & FATE_ENDED) && job < g->freed)
 		g->freed = job;
+	if (g->marks && x->block != block)
+		marks_set(g->marks, job);
 	x->block = (uint16_t)block;
 }
 

@@ -46,6 +46,9 @@ struct gate;
 struct gate *gate_create(void);
 struct gate *gate_clone(const struct gate *g);
 void gate_destroy(struct gate *g);
+/* Has jobs marked whose reasons change; a clone marks none. The marks are borrowed. */
+struct marks;
+void gate_watch(struct gate *g, struct marks *marks);
 
 /* ---- facts about jobs ---- */
 

@@ -174,6 +174,11 @@ bool sched_limited(const struct sched *s, uint32_t job)
 	return cluster_job(s->c, job)->state == STATE_CANDIDATE && !sched_may(s, job);
 }
 
+bool sched_in_line(const struct sched *s, uint32_t job)
+{
+	return queue_in_line(s, job);
+}
+
 bool sched_node_open(const struct sched *s, uint32_t node)
 {
 	return s->c->nodes.v[node].up && (!s->plain.on || nodeset_has(s->plain.on, node));

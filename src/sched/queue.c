@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/marks.h"
 #include "sched/cursor.h"
 #include "sched/sched_internal.h"
 
@@ -291,6 +292,8 @@ void queue_line_up(struct sched *s, uint32_t id)
 	queue_take_out(s, w);
 	w->sorted = w->fresh = w->wide = false;
 	w->line = s->line.mixed = true;
+	if (s->ears.marks)
+		marks_set(s->ears.marks, id);
 	if (s->due.dates)
 		history_unwait(s, job, w->pred);
 
@@ -314,6 +317,8 @@ static bool line_leave(void *context, uint32_t id)
 	struct waiting *w = queue_get(s, id);
 	w->line = false;
 	w->fresh = true;
+	if (s->ears.marks)
+		marks_set(s->ears.marks, id);
 	if (s->order == ORDER_PRIORITY)
 		w->key = w->next = order_key(s, s->order, job, w->length);
 	if (s->due.dates)

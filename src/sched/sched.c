@@ -43,6 +43,7 @@ struct sched *sched_clone(const struct sched *s, struct cluster *c, struct plan 
 	t->ears.listener = NULL;
 	t->ears.on_blocked = NULL;
 	t->ears.yield = NULL;
+	t->ears.marks = NULL;
 	if (s->open.word) {
 		t->open.word = mem_alloc(s->open.nwords * sizeof *t->open.word);
 		memcpy(t->open.word, s->open.word, s->open.nwords * sizeof *t->open.word);
@@ -157,6 +158,11 @@ void sched_listen(struct sched *s, sched_listener listener, void *context)
 {
 	s->ears.listener = listener;
 	s->ears.context = context;
+}
+
+void sched_watch(struct sched *s, struct marks *marks)
+{
+	s->ears.marks = marks;
 }
 
 void sched_on_blocked(struct sched *s, sched_blocked blocked, void *context)

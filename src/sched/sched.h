@@ -32,6 +32,12 @@ void sched_listen(struct sched *s, sched_listener listener, void *context);
 void sched_limit(struct sched *s, struct limits *limits);
 /* Returns true if a reached limit keeps a waiting job from getting a place now. */
 bool sched_limited(const struct sched *s, uint32_t job);
+/* Returns true if the job was put in line behind a limit: it is not considered meanwhile. */
+bool sched_in_line(const struct sched *s, uint32_t job);
+/* Has jobs marked that come into such a line or leave it; a copy marks none. The marks are
+ * borrowed. */
+struct marks;
+void sched_watch(struct sched *s, struct marks *marks);
 
 /* Returns the maximum seconds that a running job takes to end once it is stopped. Without a
  * callback: 0. */

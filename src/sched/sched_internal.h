@@ -216,7 +216,8 @@ struct ears {
 	void *yield_context;
 	sched_blocked on_blocked;
 	void *blocked_context;
-	sched_weigh weigh; /* NULL: the policy's order applies */
+	struct marks *marks; /* NULL: nobody watches */
+	sched_weigh weigh;   /* NULL: the policy's order applies */
 	sched_prepare prepare;
 	void *weigh_context;
 };

@@ -31,6 +31,7 @@
 #include "server/base/post.h"
 #include "server/base/words.h"
 #include "server/job/attempt.h"
+#include "server/job/census.h"
 #include "server/job/classes.h"
 #include "server/job/entry.h"
 #include "server/job/failures.h"
@@ -345,6 +346,7 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 	default:
 		break;
 	}
+	census_mark(s, e->job);
 	if (e->type == EVENT_DELETE && job_ended(job) && entry_away(x))
 		away_count(s, x, true, false);
 	if (job_ended(job))

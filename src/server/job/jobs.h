@@ -19,6 +19,7 @@
 #include "server/job/entry.h"
 #include "server/server.h"
 
+struct census;
 struct keys;
 
 #define ARRAY_BIT (UINT64_C(1) << 63)
@@ -89,6 +90,7 @@ struct jobs {
 	int64_t related;       /* sum of the counts in `dependents` */
 	struct map restarts;   /* number -> core id of the latest job that restarts from its checkpoint */
 	struct keys *keys;     /* keys.c */
+	struct census *census; /* census.c; NULL: not yet needed */
 	/* id -> struct script_file * of the file this server wrote (prepare.c) */
 	struct map script_files;
 	struct body_last last_body; /* body of the last attempt that was ordered or failed */

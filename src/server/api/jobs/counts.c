@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/names.h"
+#include "server/job/census.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
@@ -78,28 +79,50 @@ void array_elements(const struct server *s, const struct array *a, struct strbuf
 	}
 }
 
+struct sums {
+	const struct server *s;
+	const struct queue *only; /* NULL: all queues */
+	int64_t *counts;
+};
+
+static void state_add(void *context, const struct census_row *r)
+{
+	const struct sums *x = context;
+
+	if (!x->only || queue_of(x->s, r->queue) == x->only)
+		x->counts[(unsigned char)r->state] += r->jobs;
+}
+
 void count_states(const struct server *s, const struct queue *q, int64_t counts[256])
 {
 	memset(counts, 0, 256 * sizeof *counts);
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
-		if (s->jobs->entries.v[id].spec && (!q || queue_of(s, s->jobs->entries.v[id].spec->queue) == q))
-			counts[(unsigned char)entry_state(s, id)]++;
+	census_each(s, state_add, &(struct sums){s, q, counts});
+}
+
+struct queue_sums {
+	int64_t (*counts)[256];
+	uint32_t *row; /* by word: index + 1; 0: not a queue */
+	size_t n;      /* length of row */
+};
+
+static void queue_add(void *context, const struct census_row *r)
+{
+	const struct queue_sums *x = context;
+
+	if (r->queue < x->n && x->row[r->queue])
+		x->counts[x->row[r->queue] - 1][(unsigned char)r->state] += r->jobs;
 }
 
 int64_t (*count_queues(const struct server *s))[256]
 {
 	int64_t(*counts)[256] = mem_zalloc((s->jobs->queues.n + 1) * sizeof *counts);
-	/* index + 1; 0: not a queue */
-	uint32_t *row = mem_zalloc((s->jobs->queue_by_word.n + 1) * sizeof *row);
+	size_t n = s->jobs->queue_by_word.n;
+	uint32_t *row = mem_zalloc((n + 1) * sizeof *row);
 
 	for (uint32_t i = 0, at; i < s->jobs->queues.n; i++)
 		if (names_find(s->words, s->jobs->queues.v[i]->name, &at))
 			row[at] = i + 1;
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
-		const struct spec *p = s->jobs->entries.v[id].spec;
-		if (p && p->queue < s->jobs->queue_by_word.n && row[p->queue])
-			counts[row[p->queue] - 1][(unsigned char)entry_state(s, id)]++;
-	}
+	census_each(s, queue_add, &(struct queue_sums){counts, row, n});
 	free(row);
 	return counts;
 }

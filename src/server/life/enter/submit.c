@@ -39,6 +39,7 @@
 #include "server/base/users.h"
 #include "server/base/words.h"
 #include "server/book/ended.h"
+#include "server/job/census.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/scripts.h"
@@ -509,6 +510,7 @@ static void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec 
 	s->jobs->entries.v[id] =
 		(struct entry){.key = key, .spec = p, .modified = p->created, .holds = p->holds, .before = own->newest};
 	own->newest = id;
+	census_mark(s, id);
 	job_fill(s, job, p);
 	job->user = names_add(&s->cluster->user_names, word_text(s, p->owner));
 	job->rank = p->rank;

@@ -17,6 +17,7 @@
 #include "server/base/post.h"
 #include "server/base/turn.h"
 #include "server/job/attempt.h"
+#include "server/job/census.h"
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
@@ -91,6 +92,7 @@ static void entry_drop(struct server *s, uint32_t id)
 	e->away = NULL;
 	spec_unref(e->spec);
 	e->spec = NULL;
+	census_mark(s, id);
 }
 
 /* Counts an element that may be forgotten. The array is dropped as a whole after the last one,

@@ -18,6 +18,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/marks.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -43,6 +44,7 @@
 #include "server/base/log.h"
 #include "server/base/turn.h"
 #include "server/book/sharing.h"
+#include "server/job/census.h"
 #include "server/job/classes.h"
 #include "server/job/failures.h"
 #include "server/job/jobs.h"
@@ -194,6 +196,8 @@ static void sched_make(struct server *s)
 	sched_on_yield(s->sched, yield_of, s);
 	moves_offer(s);
 	sched_limit(s->sched, s->limits);
+	marks_set_all(census_marks(s)); /* nobody is in line */
+	sched_watch(s->sched, census_marks(s));
 	if (priority_rules(s))
 		sched_on_weigh(s->sched, job_priority, priority_prepare, priority_drifts(&s->world->priority), s);
 }
@@ -220,6 +224,7 @@ void world_begin(struct server *s)
 	settings_apply(s);
 	amounts_of_server(s->cluster, s->attrs);
 	s->gate = gate_create();
+	gate_watch(s->gate, census_marks(s));
 	s->limits = limits_create();
 	s->world->scratch = cluster_add_job(s->cluster)->id;
 	vec_push(&s->jobs->entries, (struct entry){0});
