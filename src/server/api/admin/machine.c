@@ -103,7 +103,6 @@ const struct schema machine_answer = {
 void machine_write(const struct server *s, struct json *j, bool all_jobs)
 {
 	const struct cluster *c = s->cluster;
-	int64_t used;
 	struct machine x = {
 		.x.s = s,
 		.name = s->instance->name,
@@ -115,11 +114,14 @@ void machine_write(const struct server *s, struct json *j, bool all_jobs)
 		.all_jobs = all_jobs,
 	};
 
-	cluster_sum(s, &x.nodes, &x.cpus, &used);
 	for (uint32_t n = 0; n < c->nodes.n; n++) {
-		bool gone = node_gone(&s->hosts->nodes.v[n].life);
-		x.nodes_up += !gone && c->nodes.v[n].up;
-		x.shared += !gone && c->nodes.v[n].partition == PARTITION_NONE ? node_cpus(&c->nodes.v[n]) : 0;
+		int64_t cpus = node_cpus(&c->nodes.v[n]);
+		if (node_gone(&s->hosts->nodes.v[n].life))
+			continue;
+		x.nodes++;
+		x.cpus += cpus;
+		x.nodes_up += c->nodes.v[n].up;
+		x.shared += c->nodes.v[n].partition == PARTITION_NONE ? cpus : 0;
 	}
 	record_show(machine_answer.fields, 0, &x, NULL, j);
 }

@@ -1,9 +1,10 @@
 /*
  * overview.c - see overview.h.
  *
- * The cost must not grow with jobs that have ended, even with a million of them: running jobs are
- * found in the plan, waiting ones in the scheduler's order, the caller's own by their chain
- * (entry.before), and blocked ones by examining only the newest entries.
+ * The cost must not grow with jobs that have ended or wait, even with a million of them: they are
+ * counted by the census, running ones are found in the plan, the first waiting ones in the
+ * scheduler's order, the caller's own by their chain (entry.before), and blocked ones by examining
+ * only the newest entries.
  */
 #include "server/api/page/overview.h"
 
@@ -26,6 +27,7 @@
 #include "server/api/frame/schemas.h"
 #include "server/api/jobs/show.h"
 #include "server/base/words.h"
+#include "server/job/census.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
@@ -66,9 +68,9 @@ struct subject {
 	const struct asker *who;
 	const char *user, *role;
 	int64_t used, nrunning, nwaiting; /* used: CPUs; the others: jobs of all users */
+	int64_t eligible;		  /* jobs that could start if there were room and the caller may see */
 	struct field_list fields;
-	VEC(struct active) running;
-	job_vec waiting; /* in the scheduler's order */
+	VEC(struct active) running; /* the first to end */
 	VEC(struct person) people;
 	struct map person_of; /* word -> index + 1 */
 };
@@ -104,38 +106,48 @@ static struct person *person_of(struct subject *o, uint32_t user)
 	return &o->people.v[*at - 1];
 }
 
-/* Collects running jobs. A job on several nodes is counted at its first fragment. */
+/* Adds a running job if it is one of the first to end, which are kept sorted. */
+static void running_add(struct subject *o, struct active x)
+{
+	size_t at = o->running.n;
+
+	if (at == ROWS && by_end(&x, &o->running.v[at - 1]) > 0)
+		return;
+	while (at > 0 && by_end(&x, &o->running.v[at - 1]) < 0)
+		at--;
+	if (o->running.n == ROWS)
+		o->running.n--;
+	vec_insert(&o->running, at, x);
+}
+
+/* Finds the running jobs that are shown. A job on several nodes is met at its first fragment. */
 static void running_collect(struct subject *o)
 {
-	struct server *s = o->s;
+	const struct server *s = o->s;
 
 	for (uint32_t n = 0; n < s->plan->nnodes; n++)
 		for (size_t i = 0; i < s->plan->node[n].pieces.n; i++) {
 			const struct piece *x = &s->plan->node[n].pieces.v[i];
 			const struct entry *e = &s->jobs->entries.v[x->job];
-			if (x->frag != 0 || !e->spec || !entry_running(s, x->job))
-				continue;
-			vec_push(&o->running, (struct active){x->end, x->job});
-			if (may_see(s, o->who, e->spec)) {
-				struct person *p = person_of(o, e->spec->owner);
-				p->running++;
-				p->cpus += request_cpus(cluster_job_request(s->cluster, entry_job(s, x->job)));
-			}
+			if (x->frag == 0 && e->spec && entry_running(s, x->job) && may_see(s, o->who, e->spec))
+				running_add(o, (struct active){x->end, x->job});
 		}
-	if (o->running.n > 1)
-		qsort(o->running.v, o->running.n, sizeof *o->running.v, by_end);
 }
 
-static void waiting_collect(struct subject *o)
+static void row_count(void *context, const struct census_row *r)
 {
-	struct server *s = o->s;
+	struct subject *o = context;
+	struct spec job = {.uid = r->uid, .queue = r->queue, .account = r->account};
+	struct person *p;
 
-	sched_order(s->sched, &o->waiting);
-	for (size_t i = 0; i < o->waiting.n; i++) {
-		const struct spec *p = s->jobs->entries.v[o->waiting.v[i]].spec;
-		if (p && may_see(s, o->who, p))
-			person_of(o, p->owner)->waiting++;
-	}
+	o->nrunning += r->running ? r->jobs : 0;
+	if ((!r->running && !r->eligible) || !may_see(o->s, o->who, &job))
+		return;
+	p = person_of(o, r->owner);
+	p->running += r->running ? r->jobs : 0;
+	p->waiting += r->eligible ? r->jobs : 0;
+	o->eligible += r->eligible ? r->jobs : 0;
+	p->cpus += r->cpus;
 }
 
 static bool job_write(const struct subject *o, struct json *j, uint32_t id, const struct array *a)
@@ -157,10 +169,8 @@ static void machine_inside(const struct subject *o, struct json *j)
 
 static void running_inside(const struct subject *o, struct json *j)
 {
-	int left = ROWS;
-
-	for (size_t i = 0; i < o->running.n && left > 0; i++)
-		left -= job_write(o, j, o->running.v[i].job, NULL);
+	for (size_t i = 0; i < o->running.n; i++)
+		job_write(o, j, o->running.v[i].job, NULL);
 }
 
 static uint32_t newest(const struct server *s)
@@ -170,24 +180,42 @@ static uint32_t newest(const struct server *s)
 	return n > LOOKED ? n - LOOKED : 1;
 }
 
+/* The list of waiting jobs in progress. */
+struct waiting_list {
+	const struct subject *o;
+	struct json *j;
+	struct map listed; /* those of the newest entries */
+	int left;
+	int64_t eligible; /* not yet written */
+};
+
+static bool waiting_write(void *context, uint32_t id)
+{
+	struct waiting_list *l = context;
+
+	bool seen = job_write(l->o, l->j, id, NULL);
+
+	l->left -= seen;
+	l->eligible -= seen;
+	if (id >= newest(l->o->s))
+		map_set(&l->listed, id, 1);
+	return l->left > 0 && l->eligible > 0;
+}
+
 static void waiting_inside(const struct subject *o, struct json *j)
 {
 	struct server *s = o->s;
-	struct map listed = {0};
-	int left = ROWS;
+	struct waiting_list l = {.o = o, .j = j, .left = ROWS, .eligible = o->eligible};
 
-	for (size_t i = 0; i < o->waiting.n && left > 0; i++) {
-		left -= job_write(o, j, o->waiting.v[i], NULL);
-		if (o->waiting.v[i] >= newest(s))
-			map_set(&listed, o->waiting.v[i], 1);
-	}
-	for (uint32_t id = newest(s); id < s->jobs->entries.n && left > 0; id++) {
+	if (l.eligible)
+		sched_order_each(s->sched, waiting_write, &l);
+	for (uint32_t id = newest(s); id < s->jobs->entries.n && l.left > 0; id++) {
 		uint64_t is;
 		if (s->jobs->entries.v[id].spec && !entry_ended(s, id) && !entry_running(s, id) &&
-		    !map_get(&listed, id, &is))
-			left -= job_write(o, j, id, NULL);
+		    !map_get(&l.listed, id, &is))
+			l.left -= job_write(o, j, id, NULL);
 	}
-	map_fini(&listed);
+	map_fini(&l.listed);
 }
 
 /* Lists the caller's own jobs. An array is skipped in one step, since its elements are adjacent. */
@@ -243,14 +271,12 @@ void api_overview(struct server *s, const struct call *c)
 	foresee_update(s);
 	cluster_sum(s, &nodes, &cpus, &o.used);
 	running_collect(&o);
-	waiting_collect(&o);
-	o.nrunning = (int64_t)o.running.n;
+	census_each(s, row_count, &o);
 	o.nwaiting = s->jobs->total - o.nrunning;
 	if (o.people.n > 1)
 		qsort(o.people.v, o.people.n, sizeof *o.people.v, by_cpus);
 	api_show(s, c->r, &overview_answer, &o);
 	vec_free(&o.running);
-	vec_free(&o.waiting);
 	vec_free(&o.people);
 	map_fini(&o.person_of);
 }
