@@ -42,8 +42,12 @@
 
 #define LIST_MAX 1000000
 #define ROWS_A_TURN 2000  /* rows of a streamed list sent before other clients get a turn */
+#define LOOKED_A_ROW 10	  /* jobs that are not listed and cost as much as a row */
 #define ELEMENTS_A_ROW 10 /* elements of an array that cost as much to examine as a row */
 #define BYTES_A_ROW 1024  /* bytes of bodies that cost as much to read */
+
+/* jobs of one user above which the list looks at all jobs instead, in slices */
+#define OWN_MOST 20000
 
 /* jobs that ids= may name, at most, since they are looked up in one turn */
 #define NAMED_MAX 200000
@@ -52,6 +56,7 @@
 struct word_set {
 	bool any;
 	struct map words;
+	uint32_t last; /* one of them; 0: none */
 };
 
 /* Selects the jobs of a list. */
@@ -70,7 +75,7 @@ static struct word_set set_read(const struct server *s, const char *list)
 
 	while (list && (one = strsep(&rest, ",")))
 		if (word_find(s, one))
-			map_set(&x.words, word_find(s, one), 1);
+			map_set(&x.words, x.last = word_find(s, one), 1);
 	free(copy);
 	return x;
 }
@@ -117,7 +122,8 @@ struct listing {
 	struct field_list fields;
 	job_vec ids; /* selected ids, if `chosen`. With WHOLE one stands for its array */
 	bool chosen;
-	uint32_t at; /* next entry, or index into ids */
+	uint32_t at;   /* next entry, or index into ids */
+	uint32_t left; /* jobs to look at until other clients get a turn */
 	uint64_t limit;
 	/* key of the latest row; for an array as one row, that of its last element */
 	uint64_t last;
@@ -134,13 +140,14 @@ static bool listing_next(struct listing *l, uint32_t *ret, const struct array **
 	struct server *s = l->s;
 	uint32_t end = l->chosen ? (uint32_t)l->ids.n : (uint32_t)s->jobs->entries.n;
 
-	while (l->at < end) {
+	while (l->at < end && l->left > 0) {
 		bool whole = l->chosen ? l->ids.v[l->at] & WHOLE : !l->f.expand;
 		uint32_t id = l->chosen ? l->ids.v[l->at] & ~WHOLE : l->at;
 		const struct entry *e = &s->jobs->entries.v[id];
 		const struct array *a =
 			e->spec && job_key_index(e->key) >= 0 ? array_find(s, job_key_number(e->key)) : NULL;
 		l->at++;
+		l->left--;
 		if (!e->spec)
 			continue;
 		/* an array is one row, in place of its first element, and all elements have one owner */
@@ -226,9 +233,12 @@ static int listing_fill(void *context, struct strbuf *out, size_t want)
 	if (!l->tsv && !l->begun)
 		strbuf_puts(out, "{\"jobs\":[");
 	l->begun = true;
+	l->left = ROWS_A_TURN * LOOKED_A_ROW;
 	for (uint64_t rows = 0; rows < ROWS_A_TURN && out->n < want; rows += 1 + (a ? a->count / ELEMENTS_A_ROW : 0)) {
 		uint64_t bytes = l->s->jobs->last_body.bytes;
 		if (!listing_next(l, &id, &a)) {
+			if (l->left == 0 && !l->next)
+				return 1;
 			l->closed = true;
 			if (l->tsv)
 				return out->n ? 1 : -1;
@@ -291,6 +301,37 @@ static int choose(struct listing *l, const char *ids, struct map *wholes, struct
 		p += n + (p[n] == ',');
 	}
 	return 0;
+}
+
+/* Selects the jobs of the one user that the list is about by their chain, which begins with the
+ * newest. */
+static void choose_own(struct listing *l)
+{
+	struct server *s = l->s;
+	uint32_t id = l->f.user.last ? tally_of(s, l->f.user.last, 0)->newest : 0;
+	int looked = 0;
+
+	for (; id && id >= l->at && looked <= OWN_MOST; id = s->jobs->entries.v[id].before, looked++) {
+		const struct entry *e = &s->jobs->entries.v[id];
+		const struct array *a = e->spec && job_key_index(e->key) >= 0 && !l->f.expand
+						? array_find(s, job_key_number(e->key))
+						: NULL;
+		if (a)
+			id = a->first; /* its elements are adjacent */
+		if (e->spec && id >= l->at)
+			vec_push(&l->ids, a ? id | WHOLE : id);
+	}
+	l->chosen = looked <= OWN_MOST;
+	if (!l->chosen) {
+		vec_clear(&l->ids);
+		return;
+	}
+	l->at = 0;
+	for (size_t i = 0; i < l->ids.n / 2; i++) {
+		uint32_t other = l->ids.v[l->ids.n - 1 - i];
+		l->ids.v[l->ids.n - 1 - i] = l->ids.v[i];
+		l->ids.v[i] = other;
+	}
 }
 
 struct ending {
@@ -427,6 +468,8 @@ void api_list(struct server *s, const struct call *c)
 	}
 	if (rc == 0 && !l->chosen && (x = request_query(c->r, "order")) && strcmp(x, "schedule") == 0)
 		choose_scheduled(l);
+	if (rc == 0 && !l->chosen && !l->f.user.any && l->f.user.words.n <= 1)
+		choose_own(l);
 	if (rc < 0) {
 		api_refuse(c->r, &err);
 		listing_free(l);
