@@ -223,6 +223,7 @@ void plan_check(const struct plan *p)
 	struct timeline sum;
 	struct res total = {0};
 	uint32_t machines = 0, wholes = 0;
+	int64_t free_sum = 0;
 
 	for (uint32_t i = 0; i < p->nnodes; i++)
 		if (p->cluster->nodes.v[i].up)
@@ -242,6 +243,9 @@ void plan_check(const struct plan *p)
 			most = p->free_now[k] > most ? p->free_now[k] : most;
 		assert(most == p->free_most[i / FREE_BLOCK]);
 	}
+	for (uint32_t i = 0; i < p->nnodes; i++)
+		free_sum += p->free_now[i];
+	assert(free_sum == p->free_sum);
 	check_amounts(p);
 	check_kept(p);
 	assert(p->nnodes == 1 || timeline_equal(&sum, settled_sum(p)));

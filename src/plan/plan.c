@@ -19,10 +19,14 @@ static void most_make(struct plan *p, uint32_t block)
 	p->free_most[block] = most;
 }
 
-static void mosts_make(struct plan *p)
+/* Derives what is kept about all of free_now. */
+static void free_made(struct plan *p)
 {
 	for (uint32_t block = 0; block * FREE_BLOCK < p->nnodes; block++)
 		most_make(p, block);
+	p->free_sum = 0;
+	for (uint32_t i = 0; i < p->nnodes; i++)
+		p->free_sum += p->free_now[i];
 }
 
 /* Adds to the CPUs of a node that no live piece holds. */
@@ -32,6 +36,7 @@ static void free_add(struct plan *p, int32_t node, int64_t more)
 	bool last = more < 0 && *free == *most;
 
 	*free += (int32_t)more;
+	p->free_sum += more;
 	if (last)
 		most_make(p, (uint32_t)node / FREE_BLOCK);
 	else if (*free > *most)
@@ -59,7 +64,7 @@ struct plan *plan_create(const struct cluster *c)
 		p->node[i].up = n->up;
 		p->node[i].features = n->features;
 	}
-	mosts_make(p);
+	free_made(p);
 	timeline_init(&p->sum, c->nres, &c->total);
 	for (uint32_t i = 0; i < c->amounts.n; i++)
 		plan_set_amount(p, i);
@@ -130,7 +135,7 @@ struct plan *plan_clone(const struct plan *p)
 	}
 	memcpy(q->total, p->total, p->nnodes * sizeof *p->total);
 	memcpy(q->free_now, p->free_now, p->nnodes * sizeof *p->free_now);
-	mosts_make(q);
+	free_made(q);
 	for (uint32_t i = 0; i < p->nnodes; i++) {
 		q->node[i].loose = p->node[i].loose;
 		timeline_copy(&q->node[i].line, &p->node[i].line);
@@ -673,7 +678,7 @@ static void lines_anew(struct plan *p)
 		if (p->cluster->nodes.v[n].up)
 			res_add(&total, &p->total[n]);
 	}
-	mosts_make(p);
+	free_made(p);
 	timeline_fini(&p->sum);
 	timeline_init(&p->sum, p->cluster->nres, &total);
 	timeline_fini(&p->scratch);

@@ -131,6 +131,7 @@ struct plan {
 	int32_t *free_now; /* CPUs per node that no live piece holds */
 	/* per FREE_BLOCK nodes: the most of them on one node, so that scans skip blocks without room */
 	int32_t *free_most;
+	int64_t free_sum; /* sum of free_now */
 	/* free on all nodes that are up, without `pending`; unused when there is one node */
 	struct timeline sum;
 	struct {

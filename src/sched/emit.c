@@ -184,6 +184,19 @@ bool sched_node_open(const struct sched *s, uint32_t node)
 	return s->c->nodes.v[node].up && (!s->plain.on || nodeset_has(s->plain.on, node));
 }
 
+int64_t sched_idle_cpus(const struct sched *s)
+{
+	int64_t sum = s->p->free_sum;
+
+	for (uint32_t word = 0; s->nclosed && word < s->open.nwords; word++)
+		for (uint64_t closed = ~s->open.word[word]; closed; closed &= closed - 1) {
+			uint32_t node = word * 64 + (uint32_t)__builtin_ctzll(closed);
+			if (node < s->p->nnodes)
+				sum -= s->p->free_now[node];
+		}
+	return sum;
+}
+
 void sched_refresh(struct sched *s)
 {
 	s->freed = s->stirred = true;

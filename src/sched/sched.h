@@ -153,6 +153,8 @@ void sched_resize(struct sched *s, int64_t now);
 
 /* Returns true if the node is up and neither drained nor paused. */
 bool sched_node_open(const struct sched *s, uint32_t node);
+/* Returns the CPUs of open nodes that no running job holds. */
+int64_t sched_idle_cpus(const struct sched *s);
 
 /* Runs a cycle. START events are orders; report their outcome with sched_started() or
  * sched_start_failed(). Returns false if the cycle ended early (sched_pace); the next one is

@@ -365,20 +365,11 @@ static bool place_starving(struct sched *s, const struct job *job, bool may_wait
 	return true;
 }
 
-static int64_t free_cpus_now(const struct sched *s)
-{
-	int64_t sum = 0;
-
-	for (uint32_t n = 0; n < s->p->nnodes; n++)
-		sum += s->p->free_now[n];
-	return sum;
-}
-
 /* Moves a reserved starving job to now, if necessary replacing younger ones that do not start
  * now. */
 static void starving_to_now(struct sched *s, const struct job *job)
 {
-	if (cluster_job_request(s->c, job)->total.v[RES_CPU] > free_cpus_now(s))
+	if (cluster_job_request(s->c, job)->total.v[RES_CPU] > s->p->free_sum)
 		return; /* no job that it may remove holds anything at this instant */
 
 	struct manner m = starving_manner(s);

@@ -9,15 +9,7 @@
 
 #include "base/vec.h"
 
-/* Idle CPUs, which lists show for every waiting job; computed once for many of them. */
-struct idle_cpus {
-	int64_t cpus;
-	uint64_t turn, version; /* turn of the server and version of the plan for which it holds */
-	int64_t now_us;		/* clock reading for which it holds */
-};
-
 struct audience {
-	struct idle_cpus idle;	 /* job_reason.c */
 	struct event_ring *ring; /* events.c */
 	VEC(struct stream *) streams;
 	VEC(struct waiter *) waiters;		  /* output.c */

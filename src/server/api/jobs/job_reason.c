@@ -19,29 +19,13 @@
 #include "rules/limit.h"
 #include "sched/explain.h"
 #include "sched/sched.h"
-#include "server/api/frame/audience.h"
 #include "server/api/frame/limit_json.h"
 #include "server/api/jobs/show_internal.h"
-#include "server/base/clock.h"
-#include "server/base/stats.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/life/world/world.h"
 #include "server/server.h"
-
-static int64_t idle_cpus(const struct server *s)
-{
-	struct idle_cpus *x = &s->audience->idle;
-
-	if (x->turn == s->stats->turns && x->version == s->plan->version && x->now_us == s->clock->now_us)
-		return x->cpus;
-	*x = (struct idle_cpus){.turn = s->stats->turns, .version = s->plan->version, .now_us = s->clock->now_us};
-	for (uint32_t i = 0; i < s->plan->nnodes; i++)
-		if (sched_node_open(s->sched, i))
-			x->cpus += s->plan->free_now[i];
-	return x->cpus;
-}
 
 /* Why a job waits: a code, from which clients build sentences in other languages, and the English
  * sentence. */
@@ -60,7 +44,7 @@ struct ground {
 static struct ground shortage_of(const struct subject *x, struct strbuf *out)
 {
 	const struct request *request = cluster_job_request(x->s->cluster, x->job);
-	int64_t need = request->total.v[RES_CPU], idle = idle_cpus(x->s);
+	int64_t need = request->total.v[RES_CPU], idle = sched_idle_cpus(x->s->sched);
 
 	if (need > idle) {
 		strbuf_printf(out, "needs %lld CPU%s, %lld %s free", (long long)need, need == 1 ? "" : "s",
