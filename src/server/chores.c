@@ -164,8 +164,8 @@ static const struct chore chores[] = {
 	{STAGE_TELL, .turn = books_turn},
 	{STAGE_TELL, .turn = mails_send, .due_us = mails_next},
 	{STAGE_TELL, .turn = hooks_send},
-	{STAGE_TELL, .turn = stream_flush, .due_us = waiters_due},
-	{STAGE_TELL, .turn = output_turn},
+	{STAGE_TELL, .turn = stream_flush, .due_us = streams_next},
+	{STAGE_TELL, .turn = output_turn, .due_us = waiters_due},
 	{STAGE_TELL, .turn = usage_turn},
 	{STAGE_TELL, .turn = terminals_turn},
 

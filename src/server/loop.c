@@ -80,8 +80,8 @@ static bool commit_later(struct server *s)
 	 * here */
 	bool starts_wait = s->agenda->starts.n && engine_backlog(s->engine) < BACKLOG;
 	bool urgent = s->turn->asked || s->post->replies.n || s->slices->works.n || starts_wait || s->post->signals.n ||
-		      s->audience->streams.n || s->audience->waiters.n || s->turn->terminating || !s->instance->swept ||
-		      !store_pending(s->store);
+		      (s->audience->streams.n && !streams_rest(s)) || s->audience->waiters.n || s->turn->terminating ||
+		      !s->instance->swept || !store_pending(s->store);
 
 	if (urgent || (s->turn->commit_us && s->clock->now_us >= s->turn->commit_us)) {
 		s->turn->commit_us = 0;

@@ -12,6 +12,7 @@
 struct audience {
 	struct event_ring *ring; /* events.c */
 	VEC(struct stream *) streams;
+	int64_t streams_us;			  /* they are sent nothing before this instant */
 	VEC(struct waiter *) waiters;		  /* output.c */
 	VEC(struct usage_reader *) usage_readers; /* api_job_usage.c */
 	uint64_t waiter_ids;

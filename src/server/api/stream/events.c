@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "base/json.h"
@@ -41,6 +42,7 @@
 /* bytes a listener may lag behind; a slower one is notified that it missed some */
 #define BEHIND_MAX (1u << 20)
 #define ALIVE_SECONDS 15
+#define STREAM_US 200 /* pause after sending, for each listener: some ten times what a write costs */
 
 struct event_line {
 	uint64_t seq;
@@ -261,15 +263,19 @@ static bool stream_sees(const struct stream *t, const struct event_line *l)
 	return t->all || l->common || asker_may(t->s, &t->who, ACT_SEE, &job);
 }
 
-static void stream_add(struct stream *t, const struct event_line *l)
+static void stream_put(struct stream *t, const char *text, size_t n)
 {
-	if (!stream_sees(t, l))
-		return;
 	if (t->out.n > BEHIND_MAX) {
 		strbuf_clear(&t->out);
 		strbuf_puts(&t->out, "event: gap\ndata: {\"text\": \"too slow: some events were left out\"}\n\n");
 	}
-	strbuf_puts(&t->out, l->text);
+	strbuf_add(&t->out, text, n);
+}
+
+static void stream_add(struct stream *t, const struct event_line *l)
+{
+	if (stream_sees(t, l))
+		stream_put(t, l->text, strlen(l->text));
 }
 
 /* Renews the listener's rights: attributes may have changed since the stream began. */
@@ -279,20 +285,48 @@ static void stream_renew(struct stream *t)
 	t->all = may_see_all(t->s, &t->who);
 }
 
+bool streams_rest(const struct server *s)
+{
+	return s->clock->now_us < s->audience->streams_us && !s->turn->terminating;
+}
+
+int64_t streams_next(const struct server *s)
+{
+	const struct event_ring *ring = s->audience->ring;
+
+	return ring && ring->told < ring->n && s->audience->streams.n ? s->audience->streams_us : TIME_NEVER;
+}
+
+/* Gives a listener the events that were not told yet; `all` is the text of all of them. */
+static void stream_tell(struct stream *t, const struct event_ring *ring, const struct strbuf *all)
+{
+	stream_renew(t);
+	if (t->all)
+		stream_put(t, all->text, all->n);
+	for (uint64_t i = ring->told; i < ring->n && !t->all; i++)
+		stream_add(t, &ring->line[i % RING]);
+	if (t->out.n)
+		stream_wake(t->r);
+}
+
+/* Sends the events that were not told yet. With many listeners they are gathered for a while, since
+ * each of them costs a write. */
 void stream_flush(struct server *s)
 {
-	if (!s->audience->ring)
+	struct event_ring *ring = s->audience->ring;
+	struct strbuf all = {0};
+
+	if (!ring || ring->told == ring->n || (s->audience->streams.n && streams_rest(s)))
 		return;
-	for (size_t i = 0; i < s->audience->streams.n && s->audience->ring->told < s->audience->ring->n; i++)
-		stream_renew(s->audience->streams.v[i]);
-	if (s->audience->ring->n - s->audience->ring->told > RING)
-		s->audience->ring->told = s->audience->ring->n - RING;
-	for (; s->audience->ring->told < s->audience->ring->n; s->audience->ring->told++)
-		for (size_t i = 0; i < s->audience->streams.n; i++)
-			stream_add(s->audience->streams.v[i], &s->audience->ring->line[s->audience->ring->told % RING]);
+	if (ring->n - ring->told > RING)
+		ring->told = ring->n - RING;
+	for (uint64_t i = ring->told; i < ring->n && s->audience->streams.n; i++)
+		strbuf_puts(&all, ring->line[i % RING].text);
 	for (size_t i = 0; i < s->audience->streams.n; i++)
-		if (s->audience->streams.v[i]->out.n)
-			stream_wake(s->audience->streams.v[i]->r);
+		stream_tell(s->audience->streams.v[i], ring, &all);
+	ring->told = ring->n;
+	s->audience->streams_us = s->clock->now_us + STREAM_US * (int64_t)s->audience->streams.n;
+	strbuf_fini(&all);
 }
 
 void stream_tick(struct server *s)
