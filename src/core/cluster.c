@@ -390,6 +390,7 @@ void cluster_trial_end(struct cluster *c, struct cluster_trial *t, bool keep)
 		free(r->frag);
 		free(r->portion);
 		*r = (struct request){0};
+		c->trials++;
 		vec_push(&c->spare_requests, t->requests.v[i]);
 	}
 	for (size_t i = 0; i < t->shapes.n; i++) {

@@ -157,6 +157,7 @@ struct cluster {
 	VEC(struct nodeset) nodesets;
 	VEC(struct amount) amounts;
 	trial_vec spare_shapes, spare_requests; /* indexes of removed entries, for reuse */
+	uint64_t trials;			/* number of requests removed */
 	/* trial that holds new entries; NULL: new entries are permanent */
 	struct cluster_trial *trial;
 	struct map shape_index, request_index, nodeset_index; /* hash -> id + 1, chained by re-hashing */

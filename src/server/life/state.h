@@ -21,6 +21,8 @@ struct world {
 	struct map parties;
 	/* request and set of nodes -> whether it could ever run: enum fit */
 	struct map could;
+	struct map tried;	   /* the same for requests that are only tried */
+	uint64_t trials;	   /* number of trials given up when `tried` was begun */
 	class_moves_vec moves;	   /* by class */
 	struct hookrank *hookrank; /* NULL: no hook sets priorities */
 	uint32_t scratch;	   /* core job that is never submitted, for what-if queries */

@@ -334,12 +334,19 @@ enum fit world_could_hold(struct server *s, const struct spec *p)
 	uint32_t allowed = spec_nodes(s, p);
 	uint64_t key = (uint64_t)allowed << 32 | p->request, fit;
 
-	/* only tried: its number may soon be another request's */
-	if (s->cluster->requests.v[p->request].held)
-		return world_could_hold_on(s, p, allowed);
-	if (!map_get(&s->world->could, key, &fit)) {
+	struct world *w = s->world;
+	struct map *known = &w->could;
+
+	/* only tried: its number is another request's when the trial was given up */
+	if (s->cluster->requests.v[p->request].held) {
+		known = &w->tried;
+		if (w->trials != s->cluster->trials)
+			map_fini(known);
+		w->trials = s->cluster->trials;
+	}
+	if (!map_get(known, key, &fit)) {
 		fit = world_could_hold_on(s, p, allowed);
-		map_set(&s->world->could, key, fit);
+		map_set(known, key, fit);
 	}
 	return (enum fit)fit;
 }
@@ -505,7 +512,7 @@ void world_rebuild(struct server *s)
 {
 	settings_apply(s);
 	map_fini(&s->world->could);
-	s->world->could = (struct map){0};
+	map_fini(&s->world->tried);
 	foresee_again(s);
 	plan_anew(s, false);
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
