@@ -369,9 +369,12 @@ static void lists_write(struct json *j, const char *key, int32_t *const *list, c
 void attempt_exec_host(const struct server *s, const struct attempt *t, struct strbuf *out)
 {
 	for (uint32_t i = 0; i < t->nfrags; i++)
-		for (int32_t k = 0; k < t->ncpus[i]; k++)
-			strbuf_printf(out, "%s%s/%d", out->n ? "+" : "",
-				      names_get(&s->cluster->node_names, (uint32_t)t->node[i]), t->cpu[i][k]);
+		for (int32_t k = 0; k < t->ncpus[i]; k++) {
+			strbuf_puts(out, out->n ? "+" : "");
+			strbuf_puts(out, names_get(&s->cluster->node_names, (uint32_t)t->node[i]));
+			strbuf_puts(out, "/");
+			strbuf_int(out, t->cpu[i][k]);
+		}
 }
 
 void attempt_write(const struct attempt *t, struct json *j)

@@ -92,7 +92,7 @@ static bool spot_find(const struct server *s, const char *host, struct spot *ret
 	}
 	if (!names_find(&s->cluster->node_names, host, &i) ||
 	    !host_is_node(s, i, host)) /* most are given by the node's name */
-		for (i = 0; i < s->hosts->nodes.n && !host_is_node(s, i, host);)
+		for (i = s->hosts->here; i < s->hosts->nodes.n && !host_is_node(s, i, host);)
 			i++;
 	if (i == s->hosts->nodes.n)
 		return false;
