@@ -147,10 +147,7 @@ struct plan *plan_clone(const struct plan *p)
 			q->node[i].fences = mem_zalloc(sizeof *q->node[i].fences);
 			vec_copy(q->node[i].fences, p->node[i].fences);
 		}
-		vec_reserve(&q->node[i].pieces, p->node[i].pieces.n + 1);
-		q->node[i].pieces.n = p->node[i].pieces.n;
-		if (p->node[i].pieces.n)
-			memcpy(q->node[i].pieces.v, p->node[i].pieces.v, p->node[i].pieces.n * sizeof(struct piece));
+		vec_copy(&q->node[i].pieces, &p->node[i].pieces);
 	}
 	for (size_t j = 0; j < p->holds.n; j++) {
 		struct hold h = p->holds.v[j];

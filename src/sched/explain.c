@@ -43,7 +43,8 @@ static int by_time(const void *a, const void *b)
 
 void claims_collect(const struct plan *p, bool live, claim_vec *ret)
 {
-	for (uint32_t n = 0; n < p->nnodes; n++)
+	/* with very many nodes even to look at each of them takes long */
+	for (uint32_t n = 0; n < p->nnodes && (live || p->nreserved); n++)
 		for (size_t i = 0; i < p->node[n].pieces.n; i++) {
 			const struct piece *x = &p->node[n].pieces.v[i];
 			uint32_t first = 0; /* the job's first placed fragment represents it */
