@@ -4,6 +4,7 @@ import json
 import os
 import re
 import resource
+import select
 import shutil
 import signal
 import socket
@@ -144,7 +145,7 @@ class Server:
         return json.loads(self.ask("GET", path))
 
     def metrics(self):
-        lines = self.ask("GET", "/v1/metrics").decode().splitlines()
+        lines = self.ask("GET", "/v1/metrics?nodes=0").decode().splitlines()
         return {name[6:]: float(value) for name, value in (x.split() for x in lines if not x.startswith("#"))}
 
     def counts(self, states):
@@ -170,6 +171,48 @@ class Server:
         """Resident, in kB."""
         with open(f"/proc/{self.pid}/status") as f:
             return int(re.search(r"VmRSS:\s*(\d+)", f.read()).group(1))
+
+
+class Head(Server):
+    """A server that other machines join; of its own it has the nodes of the configuration."""
+
+    def __init__(self, build, nodes="none", connections=1000):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.where = "127.0.0.1:%d" % free.getsockname()[1]
+        self.connections = connections  # all agents have one address here: it may have as many
+        super().__init__(build, nodes)
+
+    def start(self):
+        with open(os.path.join(self.home, "shunt.conf"), "w") as f:
+            f.write(f"[cluster]\nlisten = {self.where}\n[api]\nconnections_per_user = {self.connections}\nconnections = {self.connections}\nidle = 600\n")
+        super().start()
+
+
+class Fleet:
+    """bench_agents, and what it says: n agents with that many CPUs each, whose jobs take that many ms."""
+
+    def __init__(self, server, n, cpus, takes):
+        token = json.loads(server.ask("POST", "/v1/tokens", {"kind": "join", "uses": n}))["token"]
+        program = os.path.join(server.build, "bench", "bench_agents")
+        self.process = subprocess.Popen([program, server.where, token, str(n), str(cpus), str(takes)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True, bufsize=1)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+
+    def said(self, word, limit=3 * WAIT):
+        """The seconds that its word comes with."""
+        if not select.select([self.process.stdout], [], [], limit)[0]:
+            sys.exit(f"{sys.argv[0]}: the agents did not say {word} within {limit} s")
+        found = self.process.stdout.readline().split()
+        if not found or found[0] != word:
+            sys.exit(f"{sys.argv[0]}: the agents said {found}, not {word}")
+        return float(found[1])
 
 
 def cpu_seconds(pid):
