@@ -50,6 +50,7 @@ static void lines_change(struct plan *p, uint32_t node, int64_t start, int64_t e
 		timeline_change(plan_sum(p), start, end, amount, sign);
 	if (sign > 0 && end > p->released)
 		p->released = end;
+	p->given += sign > 0;
 }
 
 /* Takes (sign -1) or gives back (1) what a piece holds of the node in an interval. */

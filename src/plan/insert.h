@@ -95,6 +95,8 @@ bool plan_in_partition(const struct plan *p, uint32_t job);
 bool plan_may_use(const struct plan *p, uint32_t job, const struct partition *part);
 /* Returns the earliest instant >= from at which the partition is empty for `length` seconds. */
 int64_t plan_partition_free(const struct plan *p, const struct partition *part, int64_t from, int64_t length);
+/* Returns until when it is empty from now on; now: it is not. */
+int64_t plan_partition_until(const struct plan *p, const struct partition *part);
 /* Returns a lower bound for the instant at which the job finds an empty partition; *ret (unless
  * NULL) is the first partition that is empty then. */
 int64_t plan_partition_earliest(const struct plan *p, uint32_t job, int64_t from, int64_t length,

@@ -278,6 +278,19 @@ int64_t plan_partition_free(const struct plan *p, const struct partition *part, 
 	return partition_free_for(p, NULL, part, from, length);
 }
 
+int64_t plan_partition_until(const struct plan *p, const struct partition *part)
+{
+	int64_t until = TIME_NEVER;
+	int32_t n = part->first;
+
+	do {
+		int64_t here = p->node[n].up ? timeline_until(&p->node[n].line, p->now, &p->total[n]) : TIME_NEVER;
+		until = here < until ? here : until;
+		n = p->cluster->nodes.v[n].peer;
+	} while (n != part->first && until > p->now);
+	return until;
+}
+
 int64_t plan_partition_earliest(const struct plan *p, uint32_t job, int64_t from, int64_t length,
 				const struct partition **ret)
 {

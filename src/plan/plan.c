@@ -116,6 +116,7 @@ struct plan *plan_clone(const struct plan *p)
 
 	q->now = p->now;
 	q->version = p->version;
+	q->given = p->given;
 	q->loose = p->loose;
 	q->wholes = p->wholes;
 	q->machines = p->machines;
@@ -289,6 +290,7 @@ static void line_count(struct plan *p, int32_t node, const struct piece *x, cons
 		if (sign > 0 && until > p->released)
 			p->released = until;
 	}
+	p->given += sign > 0 && !p->undoing;
 	if (x->live)
 		free_add(p, node, sign * need->v[RES_CPU]);
 }
@@ -420,6 +422,7 @@ static void plan_close(struct plan *p)
 
 void plan_rollback(struct plan *p, plan_mark mark)
 {
+	p->undoing = true;
 	while (p->log.n > mark) {
 		struct undo u = p->log.v[--p->log.n];
 		if (u.what == UNDO_PUT)
@@ -427,6 +430,7 @@ void plan_rollback(struct plan *p, plan_mark mark)
 		else
 			piece_add(p, u.node, u.slot, &u.piece, u.keys);
 	}
+	p->undoing = false;
 	plan_close(p);
 }
 
@@ -692,6 +696,7 @@ static void lines_anew(struct plan *p)
 		}
 	plan_settle(p);
 	p->version++;
+	p->given++;
 }
 
 void plan_widen(struct plan *p)
@@ -873,6 +878,7 @@ void plan_node_up(struct plan *p, uint32_t node, bool up)
 
 	assert(p->node[node].pieces.n == 0);
 	p->node[node].up = up;
+	p->given++;
 	while (plan_unbooked_span(&p->node[node], &start, TIME_NEVER, &from, &until)) {
 		timeline_change(&p->node[node].line, from, until, &n->total, up ? 1 : -1);
 		timeline_change(&p->sum, from, until, &n->total, up ? 1 : -1);

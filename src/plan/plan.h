@@ -160,6 +160,8 @@ struct plan {
 	struct map packs;	 /* pack.c: failed searches */
 	int gathering;		 /* number of changes to several fragments under way */
 	uint64_t version;	 /* incremented by every change */
+	uint64_t given;		 /* incremented when a node gets something back, except by a rollback */
+	bool undoing;		 /* a rollback is under way */
 	uint64_t work;		 /* nodes examined by insertions: their cost, independent of the machine */
 	/* statistics: fragments pushed (including undone pushes), insertions tried */
 	uint64_t moves, attempts;

@@ -296,6 +296,17 @@ bool timeline_fits(const struct timeline *t, int64_t start, int64_t end, const s
 	return true;
 }
 
+int64_t timeline_until(const struct timeline *t, int64_t start, const struct res *need)
+{
+	struct walk w = timeline_walk(t, start);
+
+	if (!step_covers(w.step, need, t->stride))
+		return start;
+	while (walk_next(&w) && step_covers(w.step, need, t->stride))
+		;
+	return w.step ? w.step[0] : TIME_NEVER;
+}
+
 /* Moves to the next step that has enough. Returns false after the last. Skips parts that nowhere
  * have enough. */
 static inline bool walk_cover(struct walk *w, const struct res *need, uint32_t stride)

@@ -101,6 +101,9 @@ void timeline_change(struct timeline *t, int64_t start, int64_t end, const struc
 /* Returns true if `need` is free throughout [start, end). */
 bool timeline_fits(const struct timeline *t, int64_t start, int64_t end, const struct res *need);
 
+/* Returns until when `need` is free from `start` on; `start`: it is not. */
+int64_t timeline_until(const struct timeline *t, int64_t start, const struct res *need);
+
 /* Returns the earliest start >= from at which `need` is free for `length` seconds, or
  * TIME_NEVER. */
 int64_t timeline_earliest(const struct timeline *t, int64_t from, int64_t length, const struct res *need);
