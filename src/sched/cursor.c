@@ -29,9 +29,9 @@ struct envelope {
 	} part[];
 };
 
-double rising_shape(int64_t cpus, int64_t length)
+double rising_shape(unsigned class, int64_t length)
 {
-	return ranks_class(cpus) * SHAPE_CLASS + (double)length;
+	return class * SHAPE_CLASS + (double)length;
 }
 
 double rising_key(int64_t at, double rank, int64_t length, int64_t cpus)
@@ -175,7 +175,7 @@ static void heap_make(struct cursor *i)
 }
 
 /* Replaces a block at the top with its jobs that may fit into the gap (NULL: all). */
-static void block_open(struct cursor *i, const struct reach *gap, size_t *scanned)
+static void block_open(struct cursor *i, const struct gap *gap, size_t *scanned)
 {
 	const struct queued *v;
 	size_t block = i->heap.v[0].block, n;
@@ -192,17 +192,17 @@ static void block_open(struct cursor *i, const struct reach *gap, size_t *scanne
 }
 
 /* Returns true if what is at a position of the heap may fit into the gap. */
-static bool item_fits(const struct cursor *i, const struct cursor_item *x, const struct reach *gap)
+static bool item_fits(const struct cursor *i, const struct cursor_item *x, const struct gap *gap)
 {
 	unsigned class = (unsigned)(x->shape / SHAPE_CLASS);
 
 	if (x->block != NO_BLOCK)
 		return ranks_block_fits(i->queue, x->block, gap);
-	return reach_fits(gap, class, (int64_t)(x->shape - class * SHAPE_CLASS));
+	return gap_fits(gap, class, (int64_t)(x->shape - class * SHAPE_CLASS));
 }
 
 /* Drops everything that does not fit into the gap. */
-static void heap_narrow(struct cursor *i, const struct reach *gap)
+static void heap_narrow(struct cursor *i, const struct gap *gap)
 {
 	size_t kept = 0;
 
@@ -215,7 +215,7 @@ static void heap_narrow(struct cursor *i, const struct reach *gap)
 	i->narrow = true;
 }
 
-static struct queued *rising_at(struct cursor *i, const struct reach *gap, size_t *scanned)
+static struct queued *rising_at(struct cursor *i, const struct gap *gap, size_t *scanned)
 {
 	if (gap && !i->narrow)
 		heap_narrow(i, gap);
@@ -266,7 +266,7 @@ struct queued *cursor_at(struct cursor *i)
 	return i->rising ? rising_at(i, NULL, &scanned) : ranks_at(i->queue, &i->at);
 }
 
-struct queued *cursor_fit(struct cursor *i, const struct reach *gap, size_t *scanned)
+struct queued *cursor_fit(struct cursor *i, const struct gap *gap, size_t *scanned)
 {
 	return i->rising ? rising_at(i, gap, scanned) : ranks_fit(i->queue, &i->at, gap, scanned);
 }

@@ -45,7 +45,7 @@ void cursor_close(struct cursor *i);
 struct queued *cursor_at(struct cursor *i);
 /* Moves to the first entry, from the present one on, of a job that may fit into the gap, and
  * returns it, or NULL: see ranks_fit(). A gap may only become smaller. */
-struct queued *cursor_fit(struct cursor *i, const struct reach *gap, size_t *scanned);
+struct queued *cursor_fit(struct cursor *i, const struct gap *gap, size_t *scanned);
 void cursor_step(struct cursor *i);
 /* Continues behind an entry that cursor_at() or cursor_fit() returned, and that has left since. */
 void cursor_left(struct cursor *i, const struct queued *e);
@@ -55,7 +55,7 @@ double cursor_key(const struct cursor *i, const struct queued *e);
 void cursor_seek(struct cursor *i, double key, uint32_t job);
 
 /* Returns the key of a list whose order a cursor computes: jobs of similar shapes are together. */
-double rising_shape(int64_t cpus, int64_t length);
+double rising_shape(unsigned class, int64_t length);
 /* Returns the key of WFP3 at an instant for a job that has waited since `rank`. */
 double rising_key(int64_t at, double rank, int64_t length, int64_t cpus);
 

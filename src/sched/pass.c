@@ -67,22 +67,6 @@ bool window_allows(const struct window *w, int64_t cpus, int64_t end)
 	return cpus <= w->cpus[i];
 }
 
-/* Returns, per class of CPUs, how long a job may be that the window allows; longer for a class than
- * for the widest of its jobs. */
-static struct reach window_reach(const struct sched *s)
-{
-	const struct window *w = &s->window;
-	struct reach r;
-
-	for (int k = 0; k < RANKS_CLASSES; k++) {
-		int64_t length = REACH_NONE;
-		for (int i = 0; i < w->n && w->cpus[i] >= INT64_C(1) << k; i++)
-			length = w->until[i] == TIME_NEVER ? REACH_MOST : w->until[i] - s->now;
-		r.length[k] = (int32_t)(length < REACH_MOST ? length : REACH_MOST);
-	}
-	return r;
-}
-
 bool failure_known(const struct sched *s, const failure_vec *v, const struct job *job, int64_t length)
 {
 	const struct request *r = cluster_job_request(s->c, job);
@@ -174,12 +158,14 @@ bool pass_try_now(struct sched *s, uint32_t id, int64_t length)
 	bool nodes = s->p->nnodes > 1;
 
 	s->p->work++;
-	if (!sched_may(s, id) || (nodes && failure_known(s, &s->failures, job, length)))
+	if (!sched_may(s, id) ||
+	    (nodes && (sizes_refuse(s, queue_get(s, id)->size, length) || failure_known(s, &s->failures, job, length))))
 		return false;
 	if (!pass_place_now(s, id, length) && !migrate_for(s, id, length)) {
 		if (nodes) {
 			s->stats.blocked++;
 			failure_note(s, &s->failures, job, length);
+			sizes_failed(s, id, queue_get(s, id)->size);
 			if (s->ears.on_blocked)
 				s->ears.on_blocked(s->ears.blocked_context, s->p, id, length);
 		}
@@ -239,11 +225,12 @@ static bool pass_reserve(struct sched *s, uint32_t job, int64_t length)
  * their CPUs. */
 static void fill_gather(struct sched *s, const struct cursor *from, size_t most, queued_vec *ret)
 {
-	struct reach gap = window_reach(s);
+	struct gap gap;
 	struct cursor i;
 	const struct queued *e;
 	size_t scanned = 0;
 
+	sizes_gap(s, &gap);
 	cursor_copy(&i, from);
 	for (; ret->n < most && (e = cursor_fit(&i, &gap, &scanned)); cursor_step(&i))
 		if (e->cpus > 0 && window_allows(&s->window, e->cpus, s->now + e->length) && sched_may(s, e->job) &&
@@ -377,11 +364,13 @@ bool pass_fill_tired(struct sched *s)
 /* Starts every job that fits, one by one, from a position in the queue on. */
 static void fill_scan(struct sched *s, struct cursor *at)
 {
-	struct reach gap = window_reach(s);
+	struct gap gap;
 	const struct queued *next;
 	size_t scanned = 0;
 	bool tired = false;
+	uint64_t made = s->sizes.made;
 
+	sizes_gap(s, &gap);
 	while (s->window.cpus[0] > 0 && !tired && (next = cursor_fit(at, &gap, &scanned))) {
 		struct queued e = *next;
 		if (!window_allows(&s->window, e.cpus, s->now + e.length) || plan_holds(s->p, e.job) ||
@@ -396,10 +385,13 @@ static void fill_scan(struct sched *s, struct cursor *at)
 			tired = cycle_tired(s);
 			if (!tired)
 				window_build(s);
-			gap = window_reach(s);
+			sizes_gap(s, &gap);
 		} else {
 			cursor_step(at);
 			tired = pass_fill_tired(s);
+			if (made != s->sizes.made)
+				sizes_gap(s, &gap);
+			made = s->sizes.made;
 		}
 		if (scanned >= SCANNED_A_NODE) {
 			s->p->work += scanned / SCANNED_A_NODE;

@@ -22,7 +22,7 @@
  * jobs */
 #define STALE 1024
 
-static double order_key(const struct sched *s, enum queue_order order, const struct job *job, int64_t length)
+static double order_key(struct sched *s, enum queue_order order, const struct job *job, int64_t length)
 {
 	if (order == ORDER_PRIORITY)
 		/* all keys are for the same instant */
@@ -50,7 +50,7 @@ static double order_key(const struct sched *s, enum queue_order order, const str
 	case ORDER_F4:
 		return p * sqrt(q) + 530000 * log10(r + 1);
 	case ORDER_WFP3: /* the order changes with time: a cursor computes it */
-		return rising_shape((int64_t)q, length);
+		return rising_shape(size_class(s, job), length);
 	default:
 		return r;
 	}
@@ -102,7 +102,8 @@ static bool is_wide(const struct sched *s, int64_t cpus)
 /* Makes an entry. A restored job may have a place. */
 static struct queued entry_of(const struct waiting *w, double key, int32_t cpus)
 {
-	return (struct queued){key, w->length, w->kept, w->job, cpus};
+	return (struct queued){
+		.key = key, .length = w->length, .class = w->size, .planned = w->kept, .job = w->job, .cpus = cpus};
 }
 
 /* ---- copying ---- */
@@ -189,6 +190,7 @@ void queue_add(struct sched *s, uint32_t id)
 	s->line.bound |= job->bound != 0;
 	w = &s->line.waiting.v[job->waiting];
 	*w = (struct waiting){.job = id, .length = sched_length(s, job), .fresh = true, .kept = TIME_NEVER};
+	w->size = (uint8_t)size_class(s, job);
 	if (s->policy->know == KNOW_PREDICTION) {
 		w->pred = history_predict(s, job);
 		w->length = (int64_t)w->pred + sched_overhead(s, job);
@@ -251,6 +253,39 @@ void queue_remove(struct sched *s, uint32_t id)
 
 	if (queue_retire(s, id, &w))
 		queue_take_out(s, &w);
+}
+
+/* Gives an entry of one of the sorted lists the class, and the key, of its job's record. */
+static void entry_renew(struct ranks *r, const struct waiting *w, double was, double key)
+{
+	struct spot at = ranks_find(r, was, w->job);
+	struct queued e = *ranks_at(r, &at);
+
+	ranks_remove(r, was, w->job);
+	e.class = w->size;
+	e.key = key;
+	ranks_insert(r, &e);
+}
+
+void queue_reclass(struct sched *s, uint32_t id)
+{
+	const struct job *job = cluster_job(s->c, id);
+	struct waiting *w = job->waiting == WAITING_NONE ? NULL : queue_get(s, id);
+	unsigned class = w ? size_class(s, job) : 0;
+	double was = w ? w->key : 0;
+
+	if (!w || class == w->size)
+		return;
+	w->size = (uint8_t) class;
+	if (s->order == ORDER_WFP3)
+		w->key = w->next = order_key(s, s->order, job, w->length);
+	if (!w->sorted)
+		return;
+	entry_renew(&s->line.by_key, w, was, w->key);
+	if (queue_has_fill(s))
+		entry_renew(&s->line.by_fill, w, w->fill, w->fill);
+	if (s->due.dates)
+		entry_renew(&s->line.by_due, w, w->due, w->due);
 }
 
 /* ---- limits ---- */

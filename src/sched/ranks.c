@@ -42,13 +42,6 @@ static bool is_before(const struct queued *e, double key, uint32_t job)
 
 /* ---- summaries ---- */
 
-unsigned ranks_class(int64_t cpus)
-{
-	unsigned class = 63 - (unsigned)__builtin_clzll((unsigned long long)(cpus > 0 ? cpus : 1));
-
-	return class < RANKS_CLASSES ? class : RANKS_CLASSES - 1;
-}
-
 static int32_t reach_of(int64_t length)
 {
 	return (int32_t)(length < REACH_MOST ? length : REACH_MOST);
@@ -56,7 +49,7 @@ static int32_t reach_of(int64_t length)
 
 static void summary_add(struct reach *s, const struct queued *e)
 {
-	int32_t *shortest = &s->length[ranks_class(e->cpus)];
+	int32_t *shortest = &s->length[e->class];
 
 	if (reach_of(e->length) < *shortest)
 		*shortest = reach_of(e->length);
@@ -77,29 +70,24 @@ static void summary_make(struct ranks *r, size_t block)
 	}
 }
 
-/* Returns true if a job of the block may fit into the gap. */
-static bool block_fits(const struct reach *shortest, const struct reach *gap)
+bool ranks_block_fits(const struct ranks *r, size_t block, const struct gap *gap)
 {
-	int any = 0;
+	const struct reach *shortest = &r->shortest[block];
 
-	for (int k = 0; k < RANKS_CLASSES; k++)
-		any |= shortest->length[k] <= gap->length[k];
-	return any;
+	for (unsigned i = 0; i < gap->n; i++)
+		if (shortest->length[gap->open[i]] <= gap->reach.length[gap->open[i]])
+			return true;
+	return false;
 }
 
-bool ranks_block_fits(const struct ranks *r, size_t block, const struct reach *gap)
+bool gap_fits(const struct gap *gap, unsigned class, int64_t length)
 {
-	return block_fits(&r->shortest[block], gap);
+	return reach_of(length) <= gap->reach.length[class];
 }
 
-bool reach_fits(const struct reach *gap, unsigned class, int64_t length)
+bool ranks_entry_fits(const struct queued *e, const struct gap *gap)
 {
-	return reach_of(length) <= gap->length[class];
-}
-
-bool ranks_entry_fits(const struct queued *e, const struct reach *gap)
-{
-	return reach_fits(gap, ranks_class(e->cpus), e->length);
+	return gap_fits(gap, e->class, e->length);
 }
 
 /* ---- blocks ---- */
@@ -281,13 +269,13 @@ struct spot ranks_after(const struct ranks *r, double key, uint32_t job)
 	return at;
 }
 
-struct queued *ranks_fit(const struct ranks *r, struct spot *at, const struct reach *gap, size_t *scanned)
+struct queued *ranks_fit(const struct ranks *r, struct spot *at, const struct gap *gap, size_t *scanned)
 {
 	for (ranks_at(r, at); at->block < r->nblocks; *at = (struct spot){at->block + 1, 0}) {
 		const struct ranks_block *b = r->block[at->block];
 		size_t from = at->at;
 		++*scanned;
-		if (!block_fits(&r->shortest[at->block], gap))
+		if (!ranks_block_fits(r, at->block, gap))
 			continue;
 		while (at->at < b->n && !ranks_entry_fits(&b->v[at->at], gap))
 			at->at++;
@@ -367,7 +355,7 @@ size_t ranks_remove(struct ranks *r, double key, uint32_t job)
 	struct spot at = spot_there(r, key, job);
 	struct ranks_block *b = r->block[at.block];
 	size_t moved = b->n - at.at - 1;
-	unsigned class = ranks_class(b->v[at.at].cpus);
+	unsigned class = b->v[at.at].class;
 	int32_t length = reach_of(b->v[at.at].length);
 	bool planned = b->v[at.at].planned != TIME_NEVER;
 

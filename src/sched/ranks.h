@@ -18,11 +18,12 @@
 #include "base/vec.h"
 
 #define RANKS_BLOCK 256
-#define RANKS_CLASSES 16 /* class k: jobs of 2^k CPUs and more; the last one: all wider jobs */
+#define RANKS_CLASSES 256 /* classes of jobs by what they need (sizes.h) */
 
 struct queued {
 	double key;
-	int64_t length;
+	int64_t length : 56; /* seconds */
+	uint64_t class : 8;
 	/* planned start, where every job has a reservation; TIME_NEVER: none. Set by ranks_plan(). */
 	int64_t planned;
 	uint32_t job;
@@ -31,9 +32,16 @@ struct queued {
 
 typedef VEC(struct queued) queued_vec;
 
-/* Longest job that a gap can hold, or shortest job of a block, per class of CPUs; seconds. */
+/* Longest job that a gap can hold, or shortest job of a block, per class; seconds. */
 struct reach {
 	int32_t length[RANKS_CLASSES];
+};
+
+/* What a scan looks for: jobs of the `n` classes of `open` that are not too long. */
+struct gap {
+	struct reach reach;
+	unsigned n;
+	uint8_t open[RANKS_CLASSES];
 };
 
 #define REACH_NONE (-1)		   /* a gap holds no job of the class */
@@ -72,13 +80,12 @@ struct spot ranks_find(const struct ranks *r, double key, uint32_t job);
 struct spot ranks_after(const struct ranks *r, double key, uint32_t job);
 /* Moves to the first entry, from `at` on, of a job that may fit into the gap, and returns it, or
  * NULL. It may be somewhat too wide. *scanned grows by the entries and blocks examined. */
-struct queued *ranks_fit(const struct ranks *r, struct spot *at, const struct reach *gap, size_t *scanned);
-unsigned ranks_class(int64_t cpus);
+struct queued *ranks_fit(const struct ranks *r, struct spot *at, const struct gap *gap, size_t *scanned);
 /* Block by block: writes the entries and returns their number; returns true if a job may fit. */
 size_t ranks_entries(const struct ranks *r, size_t block, const struct queued **ret);
-bool ranks_block_fits(const struct ranks *r, size_t block, const struct reach *gap);
-bool ranks_entry_fits(const struct queued *e, const struct reach *gap);
-bool reach_fits(const struct reach *gap, unsigned class, int64_t length);
+bool ranks_block_fits(const struct ranks *r, size_t block, const struct gap *gap);
+bool ranks_entry_fits(const struct queued *e, const struct gap *gap);
+bool gap_fits(const struct gap *gap, unsigned class, int64_t length);
 /* Returns where a block keeps a pointer for the caller, which is freed and NULL when its entries
  * have changed, and NULL in a copy. */
 void **ranks_note(const struct ranks *r, size_t block);

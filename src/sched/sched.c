@@ -646,6 +646,7 @@ void sched_allow(struct sched *s, uint32_t id, uint32_t allowed, int64_t now)
 	job->allowed = allowed;
 	if (!job_waits(job))
 		return;
+	queue_reclass(s, id);
 	places_ease(s);
 	if (plan_holds(s->p, id) && !placed_within(s, id, &s->c->nodesets.v[allowed]))
 		place_lose(s, id, JOB_NONE);

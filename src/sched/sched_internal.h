@@ -14,6 +14,7 @@
 #include "sched/ranks.h"
 #include "sched/sched.h"
 #include "sched/shadow.h"
+#include "sched/sizes.h"
 
 struct cursor; /* cursor.h */
 
@@ -31,6 +32,7 @@ struct waiting {
 	bool fresh;	/* arrived since the last cycle */
 	bool wide;	/* in `wide` of the line */
 	bool line;	/* waiting for a limit: out of the sorted lists, with its keys preserved */
+	uint8_t size;	/* size_class() */
 	int64_t kept;	/* start of the announced place (EVENT_KEEP); TIME_NEVER: none */
 	uint64_t where; /* nodes of the announced place: places_hash() */
 };
@@ -296,6 +298,7 @@ struct sched { /* memory owned here is copied by sched_clone() and freed by sche
 	bool reserves_more; /* the last full pass had reservations left for jobs that come later */
 	struct window window;
 	failure_vec failures;
+	struct sizes sizes;
 	bool freed;    /* something ended, moved or changed since the last full pass */
 	int64_t dirty; /* upper bound of the instants at which resources were freed */
 	bool drain;    /* a starving job waits for the machine to empty */
@@ -345,6 +348,7 @@ void line_free(struct line *l);		  /* frees the large parts */
 size_t line_bytes(const struct sched *s); /* upper bound of the scratch memory needed */
 void queue_add(struct sched *s, uint32_t job);
 void queue_remove(struct sched *s, uint32_t job);
+void queue_reclass(struct sched *s, uint32_t job); /* the nodes that the job may use have changed */
 /* Sorts in the jobs that came, all of them together; to be called before a scan. */
 void queue_settle(struct sched *s);
 /* Drops jobs that left since queue_settle() from `fresh`. */

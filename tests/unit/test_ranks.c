@@ -42,6 +42,7 @@ static struct queued entry_draw(struct rng *rng, uint32_t job)
 			       .length = 1 + (int64_t)rng_below(rng, 20) * (int64_t)rng_below(rng, 1000),
 			       .planned = rng_below(rng, 3) ? TIME_NEVER : 7,
 			       .job = job,
+			       .class = rng_below(rng, RANKS_CLASSES) * rng_below(rng, 2),
 			       .cpus = (int32_t)(1 + rng_below(rng, 70000) * rng_below(rng, 2))};
 }
 
@@ -56,24 +57,34 @@ static void check_order(const struct ranks *r, const struct model *m)
 	assert_int_equal(r->n, m->n);
 }
 
+static struct gap gap_draw(struct rng *rng)
+{
+	struct gap gap = {0};
+
+	for (int c = 0; c < RANKS_CLASSES; c++) {
+		gap.reach.length[c] = rng_below(rng, 2) ? (int32_t)rng_below(rng, 3000) : REACH_NONE;
+		if (gap.reach.length[c] != REACH_NONE)
+			gap.open[gap.n++] = (uint8_t)c;
+	}
+	return gap;
+}
+
 /* Scans for jobs that fit into a gap: each that does is found, in order. */
 static void check_fit(const struct ranks *r, const struct model *m, struct rng *rng)
 {
-	struct reach gap;
+	struct gap gap = gap_draw(rng);
 	struct spot at = {0};
 	const struct queued *e;
 	size_t scanned = 0, k = 0;
 
-	for (int c = 0; c < RANKS_CLASSES; c++)
-		gap.length[c] = rng_below(rng, 2) ? (int32_t)rng_below(rng, 3000) : REACH_NONE;
 	for (; (e = ranks_fit(r, &at, &gap, &scanned)); at.at++) {
-		while (k < m->n && m->v[k].length > gap.length[ranks_class(m->v[k].cpus)])
+		while (k < m->n && m->v[k].length > gap.reach.length[m->v[k].class])
 			k++;
 		assert_true(k < m->n);
 		assert_int_equal(e->job, m->v[k++].job);
 	}
 	for (; k < m->n; k++)
-		assert_true(m->v[k].length > gap.length[ranks_class(m->v[k].cpus)]);
+		assert_true(m->v[k].length > gap.reach.length[m->v[k].class]);
 }
 
 /* Plans some jobs, or unplans them, and visits those that are planned, then those that are not. */
@@ -239,12 +250,12 @@ static void jobs_change(struct sched *s, struct model *m, struct rng *rng, bool 
 		struct queued e = entry_draw(rng, (uint32_t)rng_below(rng, JOBS));
 		size_t k = m->n ? rng_below(rng, m->n) : 0;
 		if (m->n && rng_below(rng, 5) < 2) {
-			ranks_remove(&s->line.by_key, rising_shape(m->v[k].cpus, m->v[k].length), m->v[k].job);
+			ranks_remove(&s->line.by_key, rising_shape(m->v[k].class, m->v[k].length), m->v[k].job);
 			in[m->v[k].job] = false;
 			m->v[k] = m->v[--m->n];
 		} else if (!in[e.job]) {
 			e.length = 1 + (int64_t)rng_below(rng, 50) * (1 + (int64_t)rng_below(rng, 20) * 60);
-			e.key = rising_shape(e.cpus, e.length);
+			e.key = rising_shape(e.class, e.length);
 			/* some have waited far longer than all others */
 			cluster_job(s->c, e.job)->rank = (double)s->line.weighed - (double)rng_below(rng, 100000) / 8 -
 							 (rng_below(rng, 100) ? 0 : 1e6);
@@ -259,12 +270,10 @@ static void jobs_change(struct sched *s, struct model *m, struct rng *rng, bool 
 static void check_cursor(struct sched *s, struct model *m, struct rng *rng, bool *in)
 {
 	size_t k = 0, kept = 0, scanned = 0, first = rng_below(rng, 40);
-	struct reach gap;
+	struct gap gap = gap_draw(rng);
 	struct cursor i;
 	const struct queued *e;
 
-	for (int c = 0; c < RANKS_CLASSES; c++)
-		gap.length[c] = rng_below(rng, 2) ? (int32_t)rng_below(rng, 3000) : REACH_NONE;
 	model_weigh(s, m);
 	cursor_open(&i, s, &s->line.by_key);
 	for (; k < first && (e = cursor_at(&i)); cursor_step(&i))
@@ -275,7 +284,7 @@ static void check_cursor(struct sched *s, struct model *m, struct rng *rng, bool
 		cursor_seek(&i, m->v[k].key, m->v[k].job);
 	}
 	for (kept = k; k < m->n; k++) {
-		if (m->v[k].length > gap.length[ranks_class(m->v[k].cpus)]) {
+		if (m->v[k].length > gap.reach.length[m->v[k].class]) {
 			m->v[kept++] = m->v[k];
 			continue;
 		}
