@@ -14,6 +14,7 @@
 #include "sched/sched_internal.h"
 
 #define NO_BLOCK UINT32_MAX
+#define LAST 0x1p62	   /* an instant that never comes */
 #define SHAPE_CLASS 0x1p40 /* more than the length of any job, seconds */
 /* shares of a bound, and of the largest number that it was computed from, that rounding may cost */
 #define ROUNDING 1e-9
@@ -78,11 +79,12 @@ static struct envelope *envelope_make(const struct cursor *i, const struct queue
 	struct envelope *x = mem_alloc(sizeof *x + n * sizeof *x->part);
 	struct line_part all[RANKS_BLOCK];
 	const struct line_part *last = NULL;
-	double from;
+	double from, root = 0;
 
 	*x = (struct envelope){.since = (double)i->s->line.weighed};
 	for (size_t k = 0; k < n; k++) {
-		double slope = cbrt(v[k].cpus) / (double)v[k].length;
+		root = k && v[k].cpus == v[k - 1].cpus ? root : cbrt(v[k].cpus);
+		double slope = root / (double)v[k].length;
 		all[k] = (struct line_part){.value = slope * (x->since - cluster_job(i->s->c, v[k].job)->rank),
 					    .slope = slope};
 		x->scale = fmax(x->scale, fabs(all[k].value));
@@ -94,29 +96,44 @@ static struct envelope *envelope_make(const struct cursor *i, const struct queue
 	return x;
 }
 
+/* Notes the line of a block that is the highest at the instant line.weighed, and for how long. */
+static void line_note(const struct cursor *i, size_t block, struct ranks_note *ret)
+{
+	double now = (double)i->s->line.weighed;
+	const struct envelope *x = ret->made;
+	size_t lo = 0;
+
+	if (x && x->since > now) {
+		free(ret->made);
+		x = ret->made = NULL;
+	}
+	if (!x) {
+		const struct queued *v;
+		size_t n = ranks_entries(i->queue, block, &v);
+		x = ret->made = envelope_make(i, v, n);
+	}
+	for (size_t hi = x->n; hi - lo > 1;) {
+		size_t mid = (lo + hi) / 2;
+		*(x->part[mid].from <= now - x->since ? &lo : &hi) = mid;
+	}
+	ret->from = i->s->line.weighed;
+	ret->until = lo + 1 < x->n ? (int64_t)fmin(ceil(x->since + x->part[lo + 1].from), LAST) : INT64_MAX;
+	ret->since = x->since;
+	ret->value = x->part[lo].value;
+	ret->slope = x->part[lo].slope;
+	ret->slack = x->scale * CANCELLING;
+}
+
 /* Returns a key that no job of the block is before. */
 static double block_bound(const struct cursor *i, size_t block)
 {
-	struct envelope **x = (struct envelope **)ranks_note(i->queue, block);
-	double after, value;
-	size_t lo = 0, hi;
+	struct ranks_note *x = ranks_note(i->queue, block);
+	double value;
 
-	if (*x && (*x)->since > (double)i->s->line.weighed) {
-		free(*x);
-		*x = NULL;
-	}
-	if (!*x) {
-		const struct queued *v;
-		size_t n = ranks_entries(i->queue, block, &v);
-		*x = envelope_make(i, v, n);
-	}
-	after = (double)i->s->line.weighed - (*x)->since;
-	for (hi = (*x)->n; hi - lo > 1;) {
-		size_t mid = (lo + hi) / 2;
-		*((*x)->part[mid].from <= after ? &lo : &hi) = mid;
-	}
-	value = (*x)->part[lo].value + (*x)->part[lo].slope * after;
-	value += fabs(value) * ROUNDING + (*x)->scale * CANCELLING;
+	if (!x->made || i->s->line.weighed < x->from || i->s->line.weighed >= x->until)
+		line_note(i, block, x);
+	value = x->value + x->slope * ((double)i->s->line.weighed - x->since);
+	value += fabs(value) * ROUNDING + x->slack;
 	return -value * value * value;
 }
 

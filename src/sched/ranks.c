@@ -20,7 +20,6 @@
 struct ranks_block {
 	size_t n;
 	bool borrowed; /* is in a scratch */
-	void *note;    /* ranks_note() */
 	/* the entries, in `room`: the first one can be removed without moving the others */
 	struct queued *v;
 	struct queued room[RANKS_BLOCK];
@@ -92,17 +91,17 @@ bool ranks_entry_fits(const struct queued *e, const struct gap *gap)
 
 /* ---- blocks ---- */
 
-static void block_changed(struct ranks_block *b)
+static void block_changed(struct ranks *r, size_t at)
 {
-	free(b->note);
-	b->note = NULL;
+	free(r->note[at].made);
+	r->note[at] = (struct ranks_note){0};
 }
 
-static void block_free(struct ranks_block *b)
+static void block_free(struct ranks *r, size_t at)
 {
-	block_changed(b);
-	if (!b->borrowed)
-		free(b);
+	block_changed(r, at);
+	if (!r->block[at]->borrowed)
+		free(r->block[at]);
 }
 
 size_t ranks_entries(const struct ranks *r, size_t block, const struct queued **ret)
@@ -111,9 +110,9 @@ size_t ranks_entries(const struct ranks *r, size_t block, const struct queued **
 	return r->block[block]->n;
 }
 
-void **ranks_note(const struct ranks *r, size_t block)
+struct ranks_note *ranks_note(const struct ranks *r, size_t block)
 {
-	return &r->block[block]->note;
+	return &r->note[block];
 }
 
 static void blocks_reserve(struct ranks *r)
@@ -125,6 +124,7 @@ static void blocks_reserve(struct ranks *r)
 	r->shortest = mem_realloc(r->shortest, r->cap, sizeof *r->shortest);
 	r->planned = mem_realloc(r->planned, r->cap, sizeof *r->planned);
 	r->first = mem_realloc(r->first, r->cap, sizeof *r->first);
+	r->note = mem_realloc(r->note, r->cap, sizeof *r->note);
 }
 
 /* Adds an empty block at a position; the caller fills it and makes its summary. */
@@ -137,13 +137,14 @@ static struct ranks_block *block_add(struct ranks *r, size_t at)
 	memmove(r->shortest + at + 1, r->shortest + at, (r->nblocks - at) * sizeof *r->shortest);
 	memmove(r->planned + at + 1, r->planned + at, (r->nblocks - at) * sizeof *r->planned);
 	memmove(r->first + at + 1, r->first + at, (r->nblocks - at) * sizeof *r->first);
+	memmove(r->note + at + 1, r->note + at, (r->nblocks - at) * sizeof *r->note);
 	r->nblocks++;
 	r->shape++;
 	b->n = 0;
 	b->borrowed = false;
-	b->note = NULL;
 	b->v = b->room;
 	r->block[at] = b;
+	r->note[at] = (struct ranks_note){0};
 	return b;
 }
 
@@ -158,13 +159,14 @@ static void block_room(struct ranks_block *b, size_t more)
 
 static void block_drop(struct ranks *r, size_t at)
 {
-	block_free(r->block[at]);
+	block_free(r, at);
 	r->nblocks--;
 	r->shape++;
 	memmove(r->block + at, r->block + at + 1, (r->nblocks - at) * sizeof *r->block);
 	memmove(r->shortest + at, r->shortest + at + 1, (r->nblocks - at) * sizeof *r->shortest);
 	memmove(r->planned + at, r->planned + at + 1, (r->nblocks - at) * sizeof *r->planned);
 	memmove(r->first + at, r->first + at + 1, (r->nblocks - at) * sizeof *r->first);
+	memmove(r->note + at, r->note + at + 1, (r->nblocks - at) * sizeof *r->note);
 }
 
 /* Divides a full block before an entry is added to it. At the end of the list, where jobs usually
@@ -173,7 +175,7 @@ static void block_split(struct ranks *r, size_t at, bool end)
 {
 	struct ranks_block *next = block_add(r, at + 1), *b = r->block[at];
 
-	block_changed(b);
+	block_changed(r, at);
 	next->n = end ? 0 : b->n / 2;
 	b->n -= next->n;
 	memcpy(next->v, b->v + b->n, next->n * sizeof *b->v);
@@ -192,7 +194,7 @@ static void block_join(struct ranks *r, size_t at)
 	next = r->block[at + 1];
 	if ((b->n >= FEW && next->n >= FEW) || b->n + next->n > FILLED)
 		return;
-	block_changed(b);
+	block_changed(r, at);
 	block_room(b, next->n);
 	memcpy(b->v + b->n, next->v, next->n * sizeof *b->v);
 	b->n += next->n;
@@ -328,7 +330,7 @@ void ranks_insert(struct ranks *r, const struct queued *e)
 			at = (struct spot){at.block + 1, at.at - r->block[at.block]->n};
 	}
 	b = r->block[at.block];
-	block_changed(b);
+	block_changed(r, at.block);
 	block_room(b, 1);
 	memmove(b->v + at.at + 1, b->v + at.at, (b->n - at.at) * sizeof *b->v);
 	b->v[at.at] = *e;
@@ -360,7 +362,7 @@ size_t ranks_remove(struct ranks *r, double key, uint32_t job)
 	bool planned = b->v[at.at].planned != TIME_NEVER;
 
 	assert(at.at < b->n && b->v[at.at].job == job);
-	block_changed(b);
+	block_changed(r, at.block);
 	r->nplanned -= planned;
 	r->planned[at.block] -= planned;
 	if (at.at < moved) {
@@ -469,6 +471,7 @@ void ranks_copy(struct ranks *to, const struct ranks *from, struct scratch *scra
 	to->shortest = mem_alloc(to->cap * sizeof *to->shortest);
 	to->planned = mem_alloc(to->cap * sizeof *to->planned);
 	to->first = mem_alloc(to->cap * sizeof *to->first);
+	to->note = mem_zalloc(to->cap * sizeof *to->note);
 	memcpy(to->shortest, from->shortest, to->nblocks * sizeof *to->shortest);
 	memcpy(to->planned, from->planned, to->nblocks * sizeof *to->planned);
 	memcpy(to->first, from->first, to->nblocks * sizeof *to->first);
@@ -476,7 +479,6 @@ void ranks_copy(struct ranks *to, const struct ranks *from, struct scratch *scra
 		struct ranks_block *b = scratch ? scratch_take(scratch, sizeof *b) : mem_alloc(sizeof *b);
 		b->n = from->block[i]->n;
 		b->borrowed = scratch != NULL;
-		b->note = NULL;
 		b->v = b->room;
 		memcpy(b->v, from->block[i]->v, b->n * sizeof *b->v);
 		to->block[i] = b;
@@ -491,10 +493,11 @@ size_t ranks_bytes(const struct ranks *r)
 void ranks_free(struct ranks *r)
 {
 	for (size_t i = 0; i < r->nblocks; i++)
-		block_free(r->block[i]);
+		block_free(r, i);
 	free(r->block);
 	free(r->shortest);
 	free(r->planned);
 	free(r->first);
+	free(r->note);
 	*r = (struct ranks){.shape = r->shape + 1};
 }

@@ -47,6 +47,13 @@ struct gap {
 #define REACH_NONE (-1)		   /* a gap holds no job of the class */
 #define REACH_MOST (INT32_MAX - 1) /* lengths above it count as this; a block without a job has more */
 
+/* What a caller remembers of a block: zero when its entries have changed, and in a copy. */
+struct ranks_note {
+	void *made;			   /* freed then */
+	int64_t from, until;		   /* when the line holds */
+	double since, value, slope, slack; /* the highest line of the block, and how far off it may be */
+};
+
 /* Position of an entry; valid until an entry is added or removed. {0} is the first. */
 struct spot {
 	size_t block, at;
@@ -54,9 +61,10 @@ struct spot {
 
 struct ranks {
 	struct ranks_block **block;
-	struct reach *shortest; /* by block */
-	uint32_t *planned;	/* by block: entries with a planned start */
-	double *first;		/* by block: key of the first entry */
+	struct reach *shortest;	 /* by block */
+	uint32_t *planned;	 /* by block: entries with a planned start */
+	double *first;		 /* by block: key of the first entry */
+	struct ranks_note *note; /* by block */
 	size_t nblocks, cap;
 	uint64_t shape;	  /* changes when blocks are added, divided, joined or dropped */
 	size_t n;	  /* entries of all blocks */
@@ -86,9 +94,7 @@ size_t ranks_entries(const struct ranks *r, size_t block, const struct queued **
 bool ranks_block_fits(const struct ranks *r, size_t block, const struct gap *gap);
 bool ranks_entry_fits(const struct queued *e, const struct gap *gap);
 bool gap_fits(const struct gap *gap, unsigned class, int64_t length);
-/* Returns where a block keeps a pointer for the caller, which is freed and NULL when its entries
- * have changed, and NULL in a copy. */
-void **ranks_note(const struct ranks *r, size_t block);
+struct ranks_note *ranks_note(const struct ranks *r, size_t block);
 /* Moves to the first entry, from `at` on, that has a planned start, or that has none, and returns
  * it, or NULL. */
 struct queued *ranks_next(const struct ranks *r, struct spot *at, bool planned);

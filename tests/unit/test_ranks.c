@@ -145,7 +145,7 @@ struct held {
 static void check_notes(const struct ranks *r)
 {
 	for (size_t k = 0; k < r->nblocks; k++) {
-		struct held **note = (struct held **)ranks_note(r, k), now = {0};
+		struct held **note = (struct held **)&ranks_note(r, k)->made, now = {0};
 		const struct queued *v;
 		now.n = ranks_entries(r, k, &v);
 		for (size_t i = 0; i < now.n; i++)
