@@ -9,6 +9,8 @@
 #include "plan/booking.h"
 #include "plan/fence.h"
 
+#define PIECES_FIRST 2 /* room for pieces that a node gets at first */
+
 static void most_make(struct plan *p, uint32_t block)
 {
 	uint32_t from = block * FREE_BLOCK, until = from + FREE_BLOCK < p->nnodes ? from + FREE_BLOCK : p->nnodes;
@@ -366,6 +368,10 @@ static void piece_add(struct plan *p, int32_t node, uint32_t slot, const struct 
 {
 	piece_vec *v = &p->node[node].pieces;
 
+	if (v->cap == 0) { /* most nodes have few, and there may be very many nodes */
+		v->v = mem_alloc(PIECES_FIRST * sizeof *v->v);
+		v->cap = PIECES_FIRST;
+	}
 	vec_push(v, *x);
 	if (slot != v->n - 1) {
 		v->v[v->n - 1] = v->v[slot];
