@@ -37,6 +37,7 @@
 #include "server/job/usage.h"
 #include "server/node/nodes.h"
 #include "server/node/owners.h"
+#include "server/node/world_node.h"
 #include "server/server.h"
 #include "store/store.h"
 
@@ -192,9 +193,9 @@ static void attempt_release(struct server *s, struct attempt *t)
 {
 	memory_count(s, t, false);
 	for (uint32_t i = 0; i < t->nfrags; i++) {
-		const struct node_info *n = &s->hosts->nodes.v[t->node[i]];
-		for (int32_t k = 0; t->cpu[i] && k < t->ncpus[i]; k++)
-			n->cpu_used[t->cpu[i][k]] = false;
+		struct node_info *n = &s->hosts->nodes.v[t->node[i]];
+		if (t->cpu[i])
+			world_cpus_mark(n, t->cpu[i], t->ncpus[i], false);
 		for (int32_t k = 0; t->gpu[i] && k < t->ngpus[i]; k++)
 			n->gpu_used[t->gpu[i][k]] = false;
 		free(t->cpu[i]);
@@ -254,6 +255,7 @@ static bool take_cpus(const struct server *s, uint32_t node, int64_t want, int32
 	done = numa_take(s->hosts->nodes.v[node].cpu_used, s->cluster->nodes.v[node].total.v[RES_CPU], numa, known,
 			 want, *ret);
 	*ret_n = done ? (int32_t)want : 0;
+	s->hosts->nodes.v[node].cpus_held += *ret_n;
 	free(numa);
 	return done;
 }
@@ -306,7 +308,9 @@ static void take_nodes(struct server *s, struct attempt *t)
 			k++;
 		if (k < t->nfrags)
 			continue;
+		n->cpus_held -= t->ncpus[i];
 		take_rest(n->cpu_used, total->v[RES_CPU], 0, &t->cpu[i], &t->ncpus[i]);
+		n->cpus_held += t->ncpus[i];
 		take_rest(n->gpu_used, total->v[RES_GPU], gpus_owned(n), &t->gpu[i], &t->ngpus[i]);
 	}
 }
@@ -392,7 +396,7 @@ void attempt_write(const struct attempt *t, struct json *j)
 	}
 }
 
-static void list_read(const json_t *list, bool *used, int64_t room, int32_t **ret, int32_t *ret_n)
+static void list_read(const json_t *list, int64_t room, int32_t **ret, int32_t *ret_n)
 {
 	free(*ret);
 	*ret = mem_zalloc((json_array_size(list) + 1) * sizeof **ret);
@@ -402,8 +406,15 @@ static void list_read(const json_t *list, bool *used, int64_t room, int32_t **re
 		if (i < 0 || i >= room)
 			continue;
 		(*ret)[(*ret_n)++] = (int32_t)i;
-		used[i] = true;
 	}
+}
+
+/* Marks the CPUs and GPUs of a fragment as used on its node. */
+static void part_hold(const struct attempt *t, uint32_t frag, struct node_info *n)
+{
+	world_cpus_mark(n, t->cpu[frag], t->ncpus[frag], true);
+	for (int32_t k = 0; k < t->ngpus[frag]; k++)
+		n->gpu_used[t->gpu[frag][k]] = true;
 }
 
 struct attempt *attempt_restore(struct server *s, uint32_t id, uint32_t number, const int32_t *nodes, uint32_t n,
@@ -415,9 +426,10 @@ struct attempt *attempt_restore(struct server *s, uint32_t id, uint32_t number, 
 	if (!t)
 		t = attempt_create(s, id, number, nodes, n);
 	for (uint32_t i = 0; i < t->nfrags && json_is_array(cpus); i++) {
-		const struct node_info *x = &s->hosts->nodes.v[t->node[i]];
-		list_read(json_array_get(cpus, i), x->cpu_used, x->cpu_room, &t->cpu[i], &t->ncpus[i]);
-		list_read(json_array_get(gpus, i), x->gpu_used, x->gpu_room, &t->gpu[i], &t->ngpus[i]);
+		struct node_info *x = &s->hosts->nodes.v[t->node[i]];
+		list_read(json_array_get(cpus, i), x->cpu_room, &t->cpu[i], &t->ncpus[i]);
+		list_read(json_array_get(gpus, i), x->gpu_room, &t->gpu[i], &t->ngpus[i]);
+		part_hold(t, i, x);
 	}
 	t->ordered = true;
 	if (json_is_array(cpus)) {
@@ -442,12 +454,8 @@ static void hold_one(void *context, struct attempt *t)
 {
 	struct server *s = context;
 
-	for (uint32_t i = 0; i < t->nfrags; i++) {
-		for (int32_t k = 0; k < t->ncpus[i]; k++)
-			s->hosts->nodes.v[t->node[i]].cpu_used[t->cpu[i][k]] = true;
-		for (int32_t k = 0; k < t->ngpus[i]; k++)
-			s->hosts->nodes.v[t->node[i]].gpu_used[t->gpu[i][k]] = true;
-	}
+	for (uint32_t i = 0; i < t->nfrags; i++)
+		part_hold(t, i, &s->hosts->nodes.v[t->node[i]]);
 }
 
 /* Makes the remaining attempts hold their CPUs, at the end of recovery. Before that, a lingering

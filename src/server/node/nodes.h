@@ -56,9 +56,10 @@ struct node_info {
 	int64_t certified;
 	/* boot_us at which a leaving node is given up; 0: not decided */
 	int64_t leave_by;
-	bool *gpu_used; /* by index */
-	bool mentioned; /* an event in the store refers to it */
-	bool *cpu_used; /* by index */
+	bool *gpu_used;	   /* by index */
+	bool mentioned;	   /* an event in the store refers to it */
+	bool *cpu_used;	   /* by index; set by world_cpus_mark() and those who take free ones */
+	int64_t cpus_held; /* how many are set */
 	/* lengths of cpu_used and gpu_used: greater than the present numbers if it had more */
 	int64_t cpu_room, gpu_room;
 	struct kib used;		/* used by attempts */

@@ -307,32 +307,32 @@ void world_node_gate(struct server *s, uint32_t node)
 	s->turn->dirty = true;
 }
 
-/* Counts eight at a time, since lists and sums ask for every CPU of every node: the bytes of
- * `sums` are counts, which the product adds up in its highest byte. */
 static int64_t count_used(const bool *used, int64_t n)
 {
-	const int64_t most = 31; /* times that a byte may grow: eight of them stay below 256 */
-	int64_t sum = 0, i = 0;
-	uint64_t eight, sums;
+	int64_t sum = 0;
 
-	while (i + 8 <= n) {
-		sums = 0;
-		for (int64_t k = 0; k < most && i + 8 <= n; k++, i += 8) {
-			memcpy(&eight, used + i, 8);
-			sums += eight;
-		}
-		sum += (int64_t)(sums * UINT64_C(0x0101010101010101) >> 56);
-	}
-	for (; i < n; i++)
+	for (int64_t i = 0; i < n; i++)
 		sum += used[i];
 	return sum;
 }
 
+void world_cpus_mark(struct node_info *n, const int32_t *cpu, int32_t count, bool used)
+{
+	for (int32_t i = 0; i < count; i++) {
+		n->cpus_held += used - n->cpu_used[cpu[i]];
+		n->cpu_used[cpu[i]] = used;
+	}
+}
+
 int64_t world_cpus_used(const struct server *s, uint32_t node)
 {
+	const struct node_info *n = &s->hosts->nodes.v[node];
+	int64_t cpus = s->cluster->nodes.v[node].total.v[RES_CPU];
+
 	if (node_divided(&s->cluster->nodes.v[node])) /* partly used CPUs count as used */
 		return (world_share_used(s, node) + SHARE_CPU - 1) / SHARE_CPU;
-	return count_used(s->hosts->nodes.v[node].cpu_used, s->cluster->nodes.v[node].total.v[RES_CPU]);
+	/* jobs may hold CPUs that the node no longer has */
+	return n->cpu_room == cpus ? n->cpus_held : count_used(n->cpu_used, cpus);
 }
 
 int64_t world_gpus_used(const struct server *s, uint32_t node)

@@ -32,6 +32,8 @@ int64_t world_share_used(const struct server *s, uint32_t node); /* thousandths 
 int world_node_features(struct server *s, uint32_t node, struct err *err);
 /* Lets the scheduler use it or not, by its state. */
 void world_node_gate(struct server *s, uint32_t node);
+/* Marks CPUs as used or free. */
+void world_cpus_mark(struct node_info *n, const int32_t *cpu, int32_t count, bool used);
 int64_t world_cpus_used(const struct server *s, uint32_t node);
 int64_t world_gpus_used(const struct server *s, uint32_t node);
 /* Returns true if only the history refers to the node. */

@@ -536,14 +536,13 @@ void api_metrics(struct server *s, const struct call *c)
 	const struct sched_stats *sched = sched_stats(s->sched);
 	struct http_stats http = http_stats(s->http);
 	struct strbuf out = {0};
-	int64_t counts[256], nodes, used, cpus;
+	int64_t counts[256], used, cpus;
 
 	count_states(s, NULL, counts);
-	cluster_sum(s, &nodes, &cpus, &used);
 	strbuf_puts(&out, "# HELP shunt_jobs Jobs by state.\n# TYPE shunt_jobs gauge\n");
 	for (const char *p = "QRHWSEC"; *p; p++)
 		strbuf_printf(&out, "shunt_jobs{state=\"%c\"} %lld\n", *p, (long long)counts[(unsigned char)*p]);
-	nodes_metrics(s, &out);
+	nodes_metrics(s, &out, &cpus, &used);
 	metrics_write(s, &out);
 	metric_write(&out, "cpus", "gauge", "CPUs of all nodes.", (double)cpus);
 	metric_write(&out, "cpus_used", "gauge", "CPUs that jobs hold.", (double)used);

@@ -63,13 +63,16 @@ void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, 
 	}
 }
 
-/* Writes the numbers of nodes by state. The first word of a node's state counts. */
-void nodes_metrics(const struct server *s, struct strbuf *out)
+/* Writes the numbers of nodes by state, of which the first word counts, and sums up CPUs. */
+void nodes_metrics(const struct server *s, struct strbuf *out, int64_t *ret_cpus, int64_t *ret_used)
 {
 	int64_t count[WORD_COUNT] = {0}, connected = 0;
 
+	*ret_cpus = *ret_used = 0;
 	for (uint32_t i = 0; i < s->hosts->nodes.n; i++) {
 		connected += agent_connected(&s->hosts->nodes.v[i]);
+		*ret_cpus += node_gone(&s->hosts->nodes.v[i].life) ? 0 : node_cpus(&s->cluster->nodes.v[i]);
+		*ret_used += world_cpus_used(s, i);
 		if (!world_node_past(s, i))
 			count[__builtin_ctz(node_words(s, i))]++;
 	}
@@ -561,8 +564,7 @@ struct node_list {
 	bool begun, some, closed;
 };
 
-const struct schema nodes_answer = {
-	FIELDS({"nodes", .is = REQUIRED | IS_LIST, .of = &node_answer, .item = IS_OBJECT})};
+const struct schema nodes_answer = {FIELDS({"nodes", .is = REQUIRED | IS_LIST, .of = &node_answer, .item = IS_OBJECT})};
 
 static int list_fill(void *context, struct strbuf *out, size_t want)
 {

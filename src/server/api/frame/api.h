@@ -32,7 +32,7 @@ handler api_server, api_server_change, api_server_log, api_site, api_cluster, ap
 handler api_queues, api_queue, api_queue_create, api_queue_change, api_queue_delete;
 handler api_nodes, api_node, api_node_change, api_node_remove, api_plan;
 void cluster_sum(const struct server *s, int64_t *ret_nodes, int64_t *ret_cpus, int64_t *ret_used);
-void nodes_metrics(const struct server *s, struct strbuf *out);
+void nodes_metrics(const struct server *s, struct strbuf *out, int64_t *ret_cpus, int64_t *ret_used);
 /* The route determines the kind of object. */
 handler api_objects, api_object, api_object_create, api_object_change, api_object_delete;
 /* Returns the object that the path names; NULL: the request was answered. */
