@@ -42,7 +42,7 @@
 /* bytes a listener may lag behind; a slower one is notified that it missed some */
 #define BEHIND_MAX (1u << 20)
 #define ALIVE_SECONDS 15
-#define STREAM_US 200 /* pause after sending, for each listener: some ten times what a write costs */
+#define STREAM_US 500 /* pause after sending, for each listener: some twenty times what a write costs */
 
 struct event_line {
 	uint64_t seq;
@@ -347,7 +347,9 @@ static int fill(void *context, struct strbuf *out, size_t want)
 	if (t->s->turn->stopped || !token_holds(t->s, &t->who))
 		return -1;
 	if (t->out.n) {
-		strbuf_add(out, t->out.text, t->out.n);
+		struct strbuf room = *out; /* exchanged, not copied: with many listeners the copies are the cost */
+		*out = t->out;
+		t->out = room;
 		strbuf_clear(&t->out);
 		t->last = t->s->clock->now;
 	}
