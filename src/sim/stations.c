@@ -80,6 +80,8 @@ struct network {
 	int n; /* stations */
 	struct station s[STATIONS];
 	struct load table[STATIONS][STATIONS]; /* each station's knowledge of all others */
+	/* each station's tasks at all others or on their way, until it knows of their end */
+	int own[STATIONS][STATIONS];
 	int turn[STATIONS];
 	/* our tasks that have no station yet; those of a job lie together, the most urgent first */
 	VEC(struct process) waiting;
@@ -329,6 +331,7 @@ static bool task_place(struct network *n, const struct process *p)
 	at = place_choose(&n->c->rule, table, NULL, n->n, &n->turn[home]);
 	if (at == PLACE_NOWHERE)
 		return false;
+	n->own[home][at]++;
 	if (!message_waits(n, (struct message){.kind = MESSAGE_START, .to = at, .task = *p}))
 		station_add(n, at, *p);
 	return true;
@@ -455,8 +458,9 @@ static void task_ended(struct network *n, const struct process *p, int at)
 {
 	struct pjob *j = p->job;
 	struct load *known = &n->table[j->home][at];
+	int own = --n->own[j->home][at];
 
-	if (is_pool(n) && place_counts(n->c->rule.policy) && known->ours > 0)
+	if (is_pool(n) && place_counts(n->c->rule.policy) && known->ours > own)
 		known->ours--; /* its origin learns of it at once */
 	for (int k = 0; k < j->tasks; k++)
 		if (j->after[p->task] & 1u << k && --j->before[k] == 0)
@@ -527,6 +531,14 @@ static bool left_band(const struct load *a, const struct load *b)
 	       fabs(a->idle - b->idle) > BAND || fabs(a->free - b->free) > BAND;
 }
 
+/* A report that was made before the last tasks of its reader came does not know them. */
+static void report_read(struct network *n, int reader, int i, struct load l)
+{
+	if (is_pool(n) && place_counts(n->c->rule.policy) && l.ours < n->own[reader][i])
+		l.ours = n->own[reader][i];
+	n->table[reader][i] = l;
+}
+
 static void report_go(struct network *n, int i)
 {
 	station_pass(n, &n->s[i], n->now);
@@ -541,7 +553,7 @@ static void report_go(struct network *n, int i)
 	n->reports++;
 	for (int k = 0; k < n->n; k++)
 		if (!message_waits(n, (struct message){.kind = MESSAGE_REPORT, .to = k, .host = i, .load = l}))
-			n->table[k][i] = l;
+			report_read(n, k, i, l);
 }
 
 /* Lets all of the source's stations report at once, those of a pool one after another. */
@@ -574,7 +586,7 @@ static void message_read(struct network *n)
 	else if (m.kind == MESSAGE_TICK)
 		report_go(n, m.to);
 	else
-		n->table[m.to][m.host] = m.load;
+		report_read(n, m.to, m.host, m.load);
 	waiting_place(n);
 }
 

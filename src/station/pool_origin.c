@@ -53,14 +53,22 @@ struct errand {
 
 /* ---- lists ---- */
 
+static void host_count(struct host *h, int change)
+{
+	struct pool_entry *entry = pool_table_find(&h->pool->table, h->name);
+
+	h->tasks += change;
+	entry->own = h->tasks;
+}
+
 static void stage_set(struct errand *e, enum stage stage, struct host *h)
 {
 	struct errands *all = &e->pool->errands;
 
 	if (e->host)
-		e->host->tasks--;
+		host_count(e->host, -1);
 	if (h)
-		h->tasks++;
+		host_count(h, 1);
 	if (e->stage == PLACED)
 		map_remove(&all->placed, e->start.id);
 	all->limbo += (stage == LIMBO) - (e->stage == LIMBO);

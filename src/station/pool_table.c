@@ -105,12 +105,15 @@ bool pool_entry_usable(const struct pool_entry *e, const struct pool_need *need,
 	       now - e->heard <= POOL_SILENT * interval && suits(e, need);
 }
 
-/* Returns the load of one of its processors, which the policies work with. */
-static struct load load_of(const struct pool_entry *e)
+/* Returns the load of one of its processors, which the policies work with. A report that was made
+ * before our last tasks came there does not know them, but we do. */
+static struct load load_of(const struct pool_table *t, const struct pool_entry *e)
 {
 	struct load l = e->report.load;
+	int least = place_counts(t->rule.policy) ? e->own : 0;
 
-	l.ours = (l.ours + e->placed > 0 ? l.ours + e->placed : 0) / e->report.cpus;
+	l.ours += e->placed;
+	l.ours = (l.ours > least ? l.ours : least) / e->report.cpus;
 	l.interactive /= e->report.cpus;
 	l.batch /= e->report.cpus;
 	return l;
@@ -126,7 +129,7 @@ struct pool_entry *pool_table_choose(struct pool_table *t, const struct pool_nee
 
 	for (size_t k = 0; k < n; k++) {
 		usable[k] = pool_entry_usable(&t->entries.v[k], need, now, interval);
-		loads[k] = usable[k] ? load_of(&t->entries.v[k]) : (struct load){.speed = 1};
+		loads[k] = usable[k] ? load_of(t, &t->entries.v[k]) : (struct load){.speed = 1};
 	}
 	i = n ? place_choose(&t->rule, loads, usable, (int)n, &t->turn) : PLACE_NOWHERE;
 	if (i != PLACE_NOWHERE) {

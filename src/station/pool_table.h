@@ -17,7 +17,8 @@ struct pool_entry {
 	struct peer_member member;
 	struct peer_report report; /* run is 0 before the first report */
 	int64_t heard;		   /* ms: when it was last heard, a report or a sign of life */
-	int placed;		   /* tasks that we placed there since that report */
+	int placed;		   /* tasks that we placed there since that report, less those that ended */
+	int own;		   /* our tasks there or on their way */
 	bool linked;		   /* true if we can send it tasks */
 	bool removed;		   /* removed from the pool: the entry only keeps the name */
 	uint32_t number;	   /* the caller's number for it */

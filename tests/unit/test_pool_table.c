@@ -135,6 +135,32 @@ static void ages(void **state)
 	pool_table_fini(&t);
 }
 
+/* A task of ours that was on its way when its station reported counts, before and after its end;
+ * policies that count nothing of their own don't count it. */
+static void on_their_way(void **state)
+{
+	struct pool_table t = {.rule = {.policy = PLACE_OURS}};
+	struct peer_report r = report_of(1, 1);
+	struct pool_entry *e = pool_table_add(&t, "one", "h:1");
+
+	e->linked = true;
+	pool_table_report(e, &r, 0);
+	assert_ptr_equal(chosen(&t, 0), e);
+	e->own = 1;
+	r.seq++;
+	pool_table_report(e, &r, 100);
+	assert_null(chosen(&t, 100));
+	t.rule.policy = PLACE_FI;
+	assert_ptr_equal(chosen(&t, 100), e);
+	t.rule.policy = PLACE_OURS;
+	pool_table_ended(&t, e);
+	e->own = 0;
+	assert_ptr_equal(chosen(&t, 200), e);
+	e->own = 1;
+	assert_null(chosen(&t, 200));
+	pool_table_fini(&t);
+}
+
 /* A station that listens on one address announces itself from that one only: receivers take the
  * sender's address for the one where it listens. */
 static void announces_where_it_listens(void **state)
@@ -223,6 +249,7 @@ int main(void)
 		cmocka_unit_test(frames),
 		cmocka_unit_test(needs),
 		cmocka_unit_test(ages),
+		cmocka_unit_test(on_their_way),
 		cmocka_unit_test(announces_where_it_listens),
 		cmocka_unit_test(waiting_tasks_in_order),
 	};
