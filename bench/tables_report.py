@@ -88,10 +88,13 @@ def ratio_text(value, half=None):
     return text if half is None else f"{text} ± {half:.3f}".replace("± 0.", "± .")
 
 
-def interval(values):
-    """Geometric mean of ratios, each of a copy under two policies, and half of its 95% interval."""
-    logs = [math.log(v) for v in values]
+def interval(of, drawn):
+    """Geometric mean of the ratios of copies, by seed, and half of its 95% interval. Where each seed has drawn a workload of its own its copies are
+    alike, and count as one number."""
+    logs = [math.log(v) for values in of.values() for v in values]
     mean = math.exp(statistics.mean(logs))
+    if drawn and len(of) > 1:
+        logs = [statistics.mean(map(math.log, values)) for values in of.values()]
     if len(logs) < 2:
         return mean, 0
     return mean, mean * STUDENT[min(len(logs), len(STUDENT) + 1) - 2] * statistics.stdev(logs) / math.sqrt(len(logs))
@@ -99,9 +102,10 @@ def interval(values):
 
 def policies(lines):
     measures = ["turnaround_mean", "bslow_mean", "awf", "wait_max"]
-    cells = {}
+    cells, hashes = {}, {}
     for x in lines:
         if x["table"] == "policies":
+            hashes.setdefault(x["workload"], set()).add(x["sha256"])
             cells.setdefault((x["set"], x["workload"]), {}).setdefault(x["policy"], {}).setdefault((int(x["seed"]), int(x["copy"])), {})[x["measure"]] = float(x["value"])
     for used in ("tune", "look", "judge"):
         rows = []
@@ -111,8 +115,10 @@ def policies(lines):
             mine, narrow = of["shunt"], of.get("shunt-narrow", {})
             first = mine[min(mine)]
             copies = [v for (_, copy), v in mine.items() if copy]
+            seeds = {seed: [v for (of, copy), v in mine.items() if copy and of == seed] for seed, _ in mine}
+            drawn = "generated" in hashes[name] or len(hashes[name]) > 1
             better = [sum(all(v[m] <= EQUAL for m in measures) for (_, copy), v in o.items() if copy) for o in (mine, narrow)]
-            means = " / ".join(ratio_text(*interval([v[m] for v in copies])) for m in measures)
+            means = " / ".join(ratio_text(*interval({seed: [v[m] for v in of] for seed, of in seeds.items()}, drawn)) for m in measures)
             worst = " / ".join(ratio_text(max(v[m] for v in copies)) for m in measures)
             rows.append([name, " / ".join(ratio_text(first[m]) for m in measures), means, worst, f"{better[0]} of {len(copies)}", better[1]])
         if rows:
