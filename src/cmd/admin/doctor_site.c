@@ -169,6 +169,12 @@ void doctor_site(struct doctor *d)
 		disk(d, x);
 		permissions(d, x);
 	}
+	if (*object_text(d->site, "tmpdir"))
+		doctor_find(
+			d, LEVEL_WARNING, "disk",
+			"mount another file system there, as the administrator's guide says ('A full disk')",
+			"$TMPDIR of jobs (%s) is on the file system of the store: a job that fills it keeps others from being accepted",
+			object_text(d->site, "tmpdir"));
 	if (failed > 0)
 		doctor_find(
 			d, LEVEL_WARNING, "store",

@@ -3,6 +3,7 @@
  * programs, certificates. `shunt doctor` evaluates it.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -88,7 +89,7 @@ struct subject {
 	const struct server *s;
 	/* certificate_life: seconds */
 	int64_t now, uid, committed, commits_failed, certificate_life, backup;
-	const char *store;
+	const char *store, *tmpdir;
 };
 
 static void places_show(const struct subject *x, struct json *j)
@@ -162,12 +163,29 @@ const struct schema site_answer = {
 	       {"backup", .is = REQUIRED | IS_INSTANT | IS_NULL, "when `shunt backup` last made one", HAS(backup)},
 	       {"certificate_life", .is = REQUIRED | IS_INT, "of nodes' certificates, in seconds",
 		HAS(certificate_life)},
+	       {"tmpdir", .is = REQUIRED | IS_TEXT | IS_NULL,
+		"where jobs on this machine have $TMPDIR, if any of them can fill the file system of the store there",
+		HAS(tmpdir)},
 	       {"places", .is = REQUIRED | IS_LIST, "directories and files", .of = &place, .item = IS_OBJECT,
 		.inside = places_show},
 	       {"programs", .is = REQUIRED | IS_LIST, "configured ones that run on this machine", .of = &program,
 		.item = IS_OBJECT, .inside = programs_show},
 	       {"certificates", .is = REQUIRED | IS_LIST, .of = &certificate, .item = IS_OBJECT,
 		.inside = certificates_show})};
+
+/* Writes where jobs have $TMPDIR, and returns true, if that is on the file system of the store. */
+static bool tmpdir_shared(const struct server *s, char ret[PATH_MAX])
+{
+	const char *url = s->reader->url;
+	struct stat store, tmp;
+
+	if (!s->instance->multi || !s->hosts->here || !url || strncmp(url, "sqlite:", 7) != 0 ||
+	    stat(url + 7, &store) < 0)
+		return false;
+	/* the first job makes the directory */
+	return snprintf(ret, PATH_MAX, "%s/tmp", s->instance->where.state) < PATH_MAX &&
+	       (stat(ret, &tmp) == 0 || stat(s->instance->where.state, &tmp) == 0) && tmp.st_dev == store.st_dev;
+}
 
 /* Returns when the last backup was made; 0: never. */
 static int64_t backed_up(const struct server *s)
@@ -181,7 +199,9 @@ static int64_t backed_up(const struct server *s)
 
 void api_site(struct server *s, const struct call *c)
 {
+	char tmpdir[PATH_MAX];
 	struct subject x = {.s = s,
+			    .tmpdir = tmpdir_shared(s, tmpdir) ? tmpdir : NULL,
 			    .now = s->clock->now,
 			    .uid = geteuid(),
 			    .store = store_kind(s->store),
