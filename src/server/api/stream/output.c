@@ -408,7 +408,7 @@ void api_output(struct server *s, const struct call *c)
 {
 	const char *stream = request_query(c->r, "stream");
 	struct array *a;
-	json_t *body = NULL;
+	const json_t *body;
 	struct err err;
 	uint32_t id;
 
@@ -426,7 +426,7 @@ void api_output(struct server *s, const struct call *c)
 		http_error(c->r, CODE_BAD_STATE, "The job has not started yet: there is no output.");
 		return;
 	}
-	if (body_read(s, id, &body, &err) < 0) {
+	if (body_brief(s, id, &s->jobs->last_body, &body, &err) < 0) {
 		http_error(c->r, CODE_NOT_FOUND, "%s", err.text);
 		return;
 	}
@@ -442,7 +442,6 @@ void api_output(struct server *s, const struct call *c)
 			     .follow = query_number(c, "follow", 0)};
 	x->at = x->from;
 	tries_find(x, body, error);
-	json_decref(body);
 	vec_push(&s->audience->waiters, x);
 	waiter_open(x);
 }
