@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/err.h"
 #include "base/names.h"
 #include "base/strbuf.h"
 #include "core/cluster.h"
@@ -20,6 +21,7 @@
 #include "server/job/jobs.h"
 #include "server/loop.h"
 #include "server/server.h"
+#include "server/settings/templates.h"
 #include "support/bare.h"
 #include "support/site.h"
 
@@ -541,6 +543,30 @@ static void large_starts_take_several_turns(void **state)
 	bare_clear();
 }
 
+/* Users can't keep the site's managers from saving templates. */
+static void templates_are_bounded(void **state)
+{
+	struct site *f = *state;
+	struct template t = {.by = "root", .job = "{}"};
+	char user[16], name[16];
+	struct err err;
+
+	for (int i = 0; i < TEMPLATES_OF_ALL; i++) {
+		snprintf(user, sizeof user, "u%d", i / TEMPLATES_OF_ONE);
+		snprintf(name, sizeof name, "t%d", i);
+		t.user = user;
+		t.name = name;
+		assert_int_equal(template_put(f->s, &t, &err), 0);
+	}
+	t.name = "more";
+	assert_true(template_put(f->s, &t, &err) < 0);
+	assert_non_null(strstr(err.text, "there can be 50 templates of a user"));
+	t.user = "other";
+	assert_true(template_put(f->s, &t, &err) < 0);
+	assert_int_equal(site_ask(f, getuid(), "PUT", "/v1/templates/t1", "{\"site\":true,\"job\":{\"script\":\"x\"}}"),
+			 201);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -558,6 +584,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_a_start_needs_is_bounded, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(arguments_times_jobs_are_bounded, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(large_starts_take_several_turns, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(templates_are_bounded, setup, site_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
  */
 #include "server/settings/templates.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/codec.h"
@@ -83,13 +84,24 @@ static void template_set(struct server *s, const struct template *fresh)
 	vec_insert(&s->templates->list, at, *fresh);
 }
 
-static size_t count_of(const struct server *s, const char *user)
+/* Returns an error if a user, or the site (NULL), can't have another template. */
+static int room_check(const struct server *s, const char *user, struct err *err)
 {
-	size_t n = 0;
+	size_t own = 0, site = 0, n = s->templates->list.n;
 
-	for (size_t i = 0; i < s->templates->list.n; i++)
-		n += s->templates->list.v[i].user && strcmp(s->templates->list.v[i].user, user) == 0;
-	return n;
+	for (size_t i = 0; i < n; i++) {
+		const char *of = s->templates->list.v[i].user;
+		site += !of;
+		own += user && of && strcmp(of, user) == 0;
+	}
+	if (!user && site >= TEMPLATES_OF_SITE)
+		return err_code(err, CODE_BAD_STATE, "there can be %d templates of the site: delete some",
+				TEMPLATES_OF_SITE);
+	if (user && (own >= TEMPLATES_OF_ONE || n - site >= TEMPLATES_OF_ALL))
+		return err_code(err, CODE_BAD_STATE,
+				"there can be %d templates of a user, and %d of all users: delete some",
+				TEMPLATES_OF_ONE, TEMPLATES_OF_ALL);
+	return 0;
 }
 
 int template_put(struct server *s, const struct template *given, struct err *err)
@@ -100,11 +112,9 @@ int template_put(struct server *s, const struct template *given, struct err *err
 
 	t.user = given->user ? mem_strdup(given->user) : NULL;
 	t.description = given->description ? mem_strdup(given->description) : NULL;
-	if (!template_find(s, t.user, t.name) &&
-	    (s->templates->list.n >= TEMPLATES_OF_ALL || (t.user && count_of(s, t.user) >= TEMPLATES_OF_ONE))) {
+	if (!template_find(s, t.user, t.name) && room_check(s, t.user, err) < 0) {
 		record_free(rows, &t);
-		return err_code(err, CODE_BAD_STATE, "there can be %d templates of a user, and %d of all: delete some",
-				TEMPLATES_OF_ONE, TEMPLATES_OF_ALL);
+		return -EINVAL;
 	}
 	key_write(&t, &key);
 	record_put(s, "template", key.text, rows, STORED, &t);

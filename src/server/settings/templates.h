@@ -14,7 +14,8 @@ struct server;
 
 #define TEMPLATE_MAX 65536    /* bytes */
 #define TEMPLATES_OF_ONE 50   /* maximum templates of one user */
-#define TEMPLATES_OF_ALL 1000 /* maximum templates of all users and the site */
+#define TEMPLATES_OF_ALL 1000 /* maximum templates of all users */
+#define TEMPLATES_OF_SITE 200 /* maximum templates of the site, which users can't use up */
 
 struct template
 {
