@@ -4,16 +4,12 @@
 #include "agent/ask.h"
 
 #include <errno.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "base/tcp.h"
 #include "base/ticks.h"
 #include "tls/tls.h"
 
@@ -47,44 +43,12 @@ static int wait_for(int fd, short events, int64_t until)
 
 /* ---- the connection ---- */
 
-static int address_connect(const struct addrinfo *i)
-{
-	int fd = socket(i->ai_family, i->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, i->ai_protocol);
-	int rc = fd < 0 ? -errno : 0, code = 0, on = 1;
-	socklen_t n = sizeof code;
-
-	/* otherwise the request waits 40 ms for the acknowledgement of the handshake's last
-	 * flight */
-	if (rc == 0)
-		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-	if (rc == 0 && connect(fd, i->ai_addr, i->ai_addrlen) < 0) {
-		rc = -errno;
-		if (rc == -EINPROGRESS && (rc = wait_for(fd, POLLOUT, clock_ms(CLOCK_MONOTONIC) + CONNECT_MS)) == 0)
-			rc = getsockopt(fd, SOL_SOCKET, SO_ERROR, &code, &n) < 0 ? -errno : -code;
-	}
-	if (rc < 0 && fd >= 0)
-		close(fd);
-	return rc < 0 ? rc : fd;
-}
-
 static int host_connect(const char *where, struct err *err)
 {
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG}, *list;
-	char host[300], *colon;
-	int rc, fd = -EHOSTUNREACH;
+	char host[256], port[8];
+	int rc = where_parse(where, host, sizeof host, port, sizeof port, err);
 
-	snprintf(host, sizeof host, "%s", where[0] == '[' ? where + 1 : where);
-	colon = strrchr(host, ':');
-	*colon = '\0';
-	if (where[0] == '[')
-		host[strcspn(host, "]")] = '\0';
-	rc = getaddrinfo(host, colon + 1, &hints, &list);
-	if (rc)
-		return err_set(err, -EHOSTUNREACH, "%s: there is no such host: %s", host, gai_strerror(rc));
-	for (const struct addrinfo *i = list; i && fd < 0; i = i->ai_next)
-		fd = address_connect(i);
-	freeaddrinfo(list);
-	return fd < 0 ? err_set(err, fd, "%s can't be reached: %s", where, strerror(-fd)) : fd;
+	return rc < 0 ? rc : tcp_reach(host, port, CONNECT_MS, err);
 }
 
 static int shake(struct tls *t, struct err *err)

@@ -6,17 +6,16 @@
  * `shunt-connect --fingerprint`), and carries the bytes of each connection to the UNIX socket
  * SOCKET and back. It decides nothing: the broker determines who may join. It ends with the broker.
  */
-#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/descriptors.h"
+#include "base/tcp.h"
 #include "base/ticks.h"
 #include "base/unixsock.h"
 #include "base/vec.h"
@@ -67,31 +66,6 @@ static int identity(struct gate *g, char fingerprint[FINGERPRINT_SIZE], struct e
 	strbuf_fini(&request);
 	strbuf_fini(&cert);
 	return rc;
-}
-
-/* Listens on a free port of all addresses, both IPv4 and IPv6 if available. */
-static int listen_anywhere(int *ret_port, struct err *err)
-{
-	struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
-	struct sockaddr_in four = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
-	int off = 0;
-	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (fd >= 0 && (setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) < 0 ||
-			bind(fd, (struct sockaddr *)&six, sizeof six) < 0)) {
-		close(fd);
-		fd = -1;
-	}
-	if (fd < 0) {
-		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-		if (fd < 0 || bind(fd, (struct sockaddr *)&four, sizeof four) < 0)
-			return err_set(err, -errno, "can't listen on TCP: %s", strerror(errno));
-	}
-	socklen_t n = sizeof six; /* the port is at the same offset in both structs */
-	if (listen(fd, SOMAXCONN) < 0 || getsockname(fd, (struct sockaddr *)&six, &n) < 0)
-		return err_set(err, -errno, "can't listen on TCP: %s", strerror(errno));
-	*ret_port = ntohs(six.sin6_port);
-	return fd;
 }
 
 static void connection_accept(struct gate *g)
@@ -219,7 +193,7 @@ int main(int argc, char **argv)
 	descriptors_raise();
 	int rc = identity(&g, fingerprint, &err);
 	if (rc == 0)
-		rc = g.listener = listen_anywhere(&port, &err);
+		rc = g.listener = tcp_listen(0, &port, &err);
 	if (rc < 0) {
 		dprintf(BROKER, "error %s\n", err.text);
 		return 1;

@@ -4,7 +4,6 @@
 #include "bag/relay.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -18,6 +17,7 @@
 
 #include "base/descriptors.h"
 #include "base/mem.h"
+#include "base/tcp.h"
 #include "base/ticks.h"
 #include "base/vec.h"
 
@@ -46,75 +46,13 @@ struct relay {
 	VEC(struct pair *) pairs;
 };
 
-int relay_listen(int port, int *ret_port, struct err *err)
-{
-	struct sockaddr_in6 at = {
-		.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port), .sin6_addr = in6addr_any};
-	struct sockaddr_in at4 = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-	socklen_t n = sizeof at;
-	int off = 0, on = 1;
-	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	bool six = fd >= 0;
-
-	if (!six)
-		fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return err_set(err, -errno, "can't make a socket: %s", strerror(errno));
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-	if (six)
-		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-	if (bind(fd, six ? (struct sockaddr *)&at : (struct sockaddr *)&at4, six ? sizeof at : sizeof at4) < 0 ||
-	    listen(fd, 128) < 0 || getsockname(fd, (struct sockaddr *)&at, &n) < 0) {
-		int rc = err_set(err, -errno, "port %d: %s", port, strerror(errno));
-		close(fd);
-		return rc;
-	}
-	*ret_port = ntohs(at.sin6_port); /* at the same offset in both structs */
-	return fd;
-}
-
-/* Connects to one address. -ECONNREFUSED: nothing listens there. */
-static int address_connect(const struct addrinfo *a)
-{
-	int error = 0;
-	socklen_t n = sizeof error;
-	int fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (fd < 0)
-		return -errno;
-	struct pollfd p = {.fd = fd, .events = POLLOUT};
-	if (connect(fd, a->ai_addr, a->ai_addrlen) < 0 && errno != EINPROGRESS)
-		error = errno;
-	else if (poll(&p, 1, CONNECT_MS) <= 0)
-		error = ETIMEDOUT;
-	else
-		getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &n);
-	if (error)
-		close(fd);
-	return error ? -error : fd;
-}
-
-/* Connects to "HOST:PORT" or "[ADDRESS]:PORT". */
+/* Connects to "HOST:PORT" or "[ADDRESS]:PORT". -ECONNREFUSED: nothing listens there. */
 static int place_connect(const char *where)
 {
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *all = NULL;
-	char *host = mem_strdup(where), *colon = strrchr(host, ':'), *name = host;
-	int fd = -EINVAL;
+	char host[256], port[8];
+	int rc = where_parse(where, host, sizeof host, port, sizeof port, NULL);
 
-	if (colon) {
-		*colon = '\0';
-		if (*name == '[' && colon > host && colon[-1] == ']') {
-			colon[-1] = '\0';
-			name++;
-		}
-		if (getaddrinfo(name, colon + 1, &hints, &all) == 0)
-			for (const struct addrinfo *a = all; a && fd < 0; a = a->ai_next)
-				fd = address_connect(a);
-	}
-	if (all)
-		freeaddrinfo(all);
-	free(host);
-	return fd;
+	return rc < 0 ? rc : tcp_reach(host, port, CONNECT_MS, NULL);
 }
 
 /* Connects to the first address that answers. -ECONNREFUSED: the host answers, but the broker is

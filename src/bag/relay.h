@@ -11,10 +11,8 @@
 
 #include "bag/credential.h"
 
-/* Opens a listening socket on `port`; 0: any free port. */
-int relay_listen(int port, int *ret_port, struct err *err);
-/* Runs until the broker has ended, or SIGTERM or SIGINT. -errno: the broker could not be reached
- * for ten minutes. */
+/* Runs on a socket of tcp_listen() until the broker has ended, or SIGTERM or SIGINT. -errno: the
+ * broker could not be reached for ten minutes. */
 int relay_run(int listener, const struct credential *broker, struct err *err);
 
 #endif

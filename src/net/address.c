@@ -1,5 +1,5 @@
 /*
- * address.c - hosts and ports as text, and TCP sockets.
+ * address.c - addresses as text, and listening sockets.
  */
 #include "net/address.h"
 
@@ -13,29 +13,9 @@
 #include <unistd.h>
 
 #include "base/map.h"
+#include "base/tcp.h"
 
 #define TRIES 16 /* tries to find a number that is free in both families */
-
-int where_parse(const char *where, char *ret_host, size_t host_size, char *ret_port, size_t port_size, struct err *err)
-{
-	const char *colon = strrchr(where, ':'), *port = colon ? colon + 1 : where, *host = where;
-	size_t n = colon ? (size_t)(colon - where) : 0;
-	char *end;
-
-	if (n >= 2 && host[0] == '[' && host[n - 1] == ']') {
-		host++;
-		n -= 2;
-	} else if (memchr(host, ':', n)) {
-		return err_set(err, -EINVAL, "%s: write an IPv6 address in brackets: [ADDRESS]:PORT", where);
-	}
-	long number = strtol(port, &end, 10);
-	if (*port < '0' || *port > '9' || *end || number > 65535 || strlen(port) >= port_size || n >= host_size)
-		return err_set(err, -EINVAL, "%s: give a host and a port, as in n1:7722 or [::1]:7722", where);
-	memcpy(ret_host, host, n);
-	ret_host[n] = '\0';
-	strcpy(ret_port, port);
-	return 0;
-}
 
 void address_text(const struct sockaddr_storage *a, char *ret, size_t size)
 {

@@ -1,5 +1,5 @@
 /*
- * address.h - hosts and ports as text, and TCP sockets.
+ * address.h - addresses as text, and listening sockets.
  */
 #ifndef NET_ADDRESS_H
 #define NET_ADDRESS_H
@@ -11,10 +11,6 @@
 #include "base/err.h"
 
 #define ADDRESS_SIZE 48 /* bytes of an address as text */
-
-/* Parses "host:port", "[v6]:port", or "port" alone, which leaves the host "". -EINVAL with a
- * message. */
-int where_parse(const char *where, char *ret_host, size_t host_size, char *ret_port, size_t port_size, struct err *err);
 
 /* Writes the address as numeric text, without port; an IPv4-mapped IPv6 address as IPv4. "" for
  * a UNIX socket. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/tcp.h"
 #include "net/address.h"
 #include "net/handle.h"
 #include "net/link_internal.h"

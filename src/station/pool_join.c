@@ -7,7 +7,6 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/logline.h"
+#include "base/tcp.h"
 #include "net/address.h"
 #include "net/handle.h"
 #include "station/pool_internal.h"
@@ -184,25 +184,6 @@ static void on_over(void *context, struct link *l, const char *reason)
 	a->over = true;
 }
 
-static int seed_connect(const char *host, const char *port, struct err *err)
-{
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *list;
-	int rc = getaddrinfo(host, port, &hints, &list), fd = -1;
-
-	if (rc)
-		return err_set(err, -EHOSTUNREACH, "%s: %s", host, gai_strerror(rc));
-	for (const struct addrinfo *i = list; i && fd < 0; i = i->ai_next) {
-		fd = socket(i->ai_family, i->ai_socktype | SOCK_CLOEXEC, 0);
-		if (fd >= 0 && connect(fd, i->ai_addr, i->ai_addrlen) < 0) {
-			rc = errno;
-			close(fd);
-			fd = -1;
-		}
-	}
-	freeaddrinfo(list);
-	return fd < 0 ? err_set(err, -rc, "%s:%s can't be reached: %s", host, port, strerror(rc)) : fd;
-}
-
 /* Sends the request; returns the answer and the authority's certificate, matched by the token. */
 static int ask(const char *host, const char *port, struct asking *a, struct strbuf *ret_ca, struct err *err)
 {
@@ -215,15 +196,16 @@ static int ask(const char *host, const char *port, struct asking *a, struct strb
 
 	if (rc < 0)
 		return rc;
-	fd = seed_connect(host, port, err);
+	fd = tcp_reach(host, port, LIMIT_MS, err);
 	rc = fd < 0 ? fd : tls_start(c, fd, TLS_SPOOL, CERT_NODE, &t, err);
-	/* the socket is blocking, and so is the handshake */
 	for (int done = 0; rc == 0 && !done;) {
 		done = tls_handshake(t, err);
-		if (done < 0) {
+		if (done < 0)
 			rc = done;
+		else if (!done && poll(&(struct pollfd){.fd = fd, .events = tls_events(t)}, 1, LIMIT_MS) <= 0)
+			rc = err_set(err, -ETIMEDOUT, "%s does not answer", host);
+		if (rc < 0)
 			tls_free(t);
-		}
 	}
 	tls_context_free(c);
 	if (rc < 0)

@@ -12,6 +12,7 @@
 #include "bag/relay.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
+#include "base/tcp.h"
 #include "cmd/lib/commands.h"
 
 struct relay_arguments {
@@ -59,7 +60,7 @@ static int relay(const struct command *c, const void *arguments, const struct op
 	struct credential broker;
 	struct strbuf to = {0};
 	struct err err;
-	int port, listener = relay_listen((int)a->port, &port, &err);
+	int port, listener = tcp_listen((int)a->port, &port, &err);
 
 	if (listener < 0)
 		return command_fail(c, "%s", err.text);
