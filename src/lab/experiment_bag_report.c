@@ -80,12 +80,6 @@ static struct pairs type_pairs(const struct bag_results *r, int site, int type, 
 	return p;
 }
 
-/* Approximates Student's t for a 95% interval with f degrees of freedom. */
-static double student(double f)
-{
-	return 1.96 + 2.37 / f + 2.82 / (f * f) + 2.56 / (f * f * f);
-}
-
 /* Returns the speed-up of a scenario, and half of its interval. */
 static double speedup(const struct pairs *p, double *ret_half)
 {

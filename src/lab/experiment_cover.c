@@ -233,8 +233,7 @@ static double mean_of(const struct covers *m, int spread, int load, int method, 
 		squares += v * v;
 	}
 	double mean = sum / m->seeds, var = (squares - sum * mean) / (m->seeds - 1);
-	double f = m->seeds - 1, t = 1.96 + 2.37 / f + 2.82 / (f * f) + 2.56 / (f * f * f);
-	*ret_half = t * sqrt((var > 0 ? var : 0) / m->seeds);
+	*ret_half = student(m->seeds - 1) * sqrt((var > 0 ? var : 0) / m->seeds);
 	return mean;
 }
 

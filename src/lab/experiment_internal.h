@@ -105,6 +105,12 @@ bool push_report(const struct push_results *r, FILE *out);
 bool push_report_json(const struct push_results *r, FILE *out);
 int push_charts(const struct push_results *r, const char *dir, struct err *err);
 
+/* Approximates Student's t for a 95% interval with f degrees of freedom. */
+static inline double student(double f)
+{
+	return 1.96 + 2.37 / f + 2.82 / (f * f) + 2.56 / (f * f * f);
+}
+
 struct pool_tasks;
 /* Runs the tasks of an experiment, each with every seed and with the workers of the options.
  * Creates the directory for charts first. Returns the cells in *ret; free them with pool_free(). */

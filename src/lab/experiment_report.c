@@ -22,14 +22,6 @@ struct estimate {
 	double half;  /* half of the 95% interval */
 };
 
-/* Approximates Student's t at 97.5% for n samples. */
-static double student(int n)
-{
-	double f = n - 1;
-
-	return 1.96 + 2.37 / f + 2.82 / (f * f) + 2.56 / (f * f * f);
-}
-
 static struct estimate estimate_of(const double *v, int n)
 {
 	struct estimate e = {0};
@@ -40,7 +32,7 @@ static struct estimate estimate_of(const double *v, int n)
 	for (int i = 0; i < n; i++)
 		squares += (v[i] - e.value) * (v[i] - e.value);
 	e.error = sqrt(squares / (n - 1) / n);
-	e.half = student(n) * e.error;
+	e.half = student(n - 1) * e.error;
 	return e;
 }
 
