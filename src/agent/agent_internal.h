@@ -154,7 +154,7 @@ void terminal_stop(struct agent *a);
 int spool_start(struct agent *a, struct err *err);
 /* Handles a welcome; `lease` NULL: it does not mention a lease. */
 void host_spool_lease(struct agent *a, struct link *server, const json_t *lease);
-/* Handles the server's answer: it has a change, or refuses it. */
+/* Handles the server's answer to a change: stored, or refused. */
 void spool_done(struct agent *a, struct link *server, const json_t *head);
 void host_spool_turn(struct agent *a, struct link *server); /* called at each heartbeat */
 const struct offer *spool_offer(const struct agent *a);	    /* NULL: none */

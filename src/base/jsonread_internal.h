@@ -1,6 +1,7 @@
 /*
  * jsonread_internal.h - the tokens of JSON as programs write it, for json_read() and for records
- * that are read from text (codec_text.c). Each function returns false at anything else.
+ * that are read from text (codec_text.c). Each function returns false if it finds
+ * anything else.
  */
 #ifndef BASE_JSONREAD_INTERNAL_H
 #define BASE_JSONREAD_INTERNAL_H

@@ -621,9 +621,9 @@ static bool server_awaited(struct client *c, const struct question *q, int rc, s
 	return true;
 }
 
-/* Returns true if the request is to be retried after this answer, which says that nothing was done
- * or that this is not known. If that takes long, or is not known, the user sees the server's
- * message at once. */
+/* Returns true if the request is to be retried after this answer: the server has done nothing, or
+ * does not know whether it has. The user sees the server's message at once if the wait is long or
+ * the outcome unknown. */
 static bool answer_awaited(struct client *c, const struct question *q, const struct reply *r, struct waiting *w)
 {
 	const char *why = json_string_value(json_object_get(json_object_get(r->json, "error"), "message"));

@@ -257,7 +257,8 @@ static void on_answer(struct local *e, const struct answer *a)
 		name_drop(&e->ordered, a->tag);
 		say(e, &(struct news){.report = SAYS_STARTED, .tag = a->tag, .pid = a->pid});
 		break;
-	/* for an order that it could not read: answers come in the order of the orders */
+	/* without a tag: the nursery could not read the order; it answers orders one after the
+	 * other, so this is the oldest */
 	case ANSWER_REFUSED:
 		snprintf(tag, sizeof tag, "%s", a->tag ? a->tag : e->ordered.n ? e->ordered.v[0] : "");
 		name_drop(&e->ordered, tag);

@@ -294,7 +294,7 @@ static void leftovers_end(struct nest *n, const char *tag)
 	 * repeatedly. */
 	for (int turn = 0; turn < CLEAN_TURNS && quiet < CLEAN_QUIET; turn++) {
 		if (shepherd_signal(live_shepherd(n->live, tag), SIGKILL) ==
-		    0) { /* not dead at all: it ends its job and reports that */
+		    0) { /* its shepherd lives: it ends the job and reports that */
 			quiet = 0;
 		} else {
 			cgroup_kill(&n->cgroup, tag);

@@ -342,8 +342,8 @@ static void job_finished(struct shepherd *s)
 	}
 }
 
-/* Writes the result. Returns false if the disk was full for a while: then the server has it from
- * the datagram, or from the file once that could be written. */
+/* Writes the result. Returns false if the disk was full for a while: by now the server has the
+ * result from the datagram, or from the file, which could be written later. */
 static bool result_write_down(struct shepherd *s, const struct strbuf *text)
 {
 	int r = live_add(s->place->live, &s->live_at, text->text, text->n);

@@ -11,10 +11,11 @@
  * common, and below which they are rare again. */
 #define WIDE_ABOVE 0.264
 #define WIDE_BELOW 0.216
-#define YOUNG 300	/* number of finished jobs below which due dates have nothing to go by */
-#define YOUNG_SPAN 1.5	/* distance of due dates until then, in times that all present work would take */
-#define YOUNG_WIDTH 0.5 /* fraction by which that distance is shorter for a job as wide as the machine */
-#define REVIEW 86400	/* seconds between two looks at that share */
+#define YOUNG 300 /* number of finished jobs below which due dates have nothing to go by */
+/* Until then a job is due after this many times the time that all present work would take. */
+#define YOUNG_SPAN 1.5
+#define YOUNG_WIDTH 0.5 /* fraction by which that is shorter for a job as wide as the machine */
+#define REVIEW 86400	/* seconds between two checks whether wide jobs are common */
 #define LATER_UNTIL 0.9 /* share of EASY's longest wait at which spans are no longer extended */
 
 /* The rule where wide jobs are rare. */
@@ -159,9 +160,10 @@ static double work_planned(struct sched *s)
 	return fmax(0, work);
 }
 
-/* Gives a job its place while little is known: shortest first, and due after YOUNG_SPAN times the
- * time that it, or all that runs and waits on the whole machine, is expected to take. By weight
- * instead of walltime wide jobs would wait until nothing is left to run beside them. */
+/* Ranks a job while few jobs have finished: the shortest first. It is due after YOUNG_SPAN times
+ * the longer of two times: its own, and that in which the machine would do all present work. If
+ * weight decided instead of walltime, wide jobs would wait until nothing is left to run beside
+ * them. */
 static void due_young(struct sched *s, struct waiting *w, const struct job *job)
 {
 	double q = (double)cluster_job_request(s->c, job)->total.v[RES_CPU], width = job_width(s, w->job);

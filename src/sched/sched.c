@@ -201,7 +201,7 @@ void sched_submit(struct sched *s, uint32_t job, int64_t when)
 	if (when > s->now)
 		sched_at(s, when);
 	now = s->now;
-	s->now = when; /* for the event only */
+	s->now = when; /* the event has the time of the submission */
 	cluster_job(s->c, job)->waiting = WAITING_NONE;
 	sched_emit(s, EVENT_SUBMIT, job, 0, JOB_NONE);
 	s->now = now;

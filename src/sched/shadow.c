@@ -330,7 +330,8 @@ static void submission_take(struct shadow *h)
 		queue_append(h, (uint32_t)x.value);
 }
 
-/* Returns the record of a waiting job, or NULL if the job has left; then it is marked. */
+/* Returns the record of a waiting job. If the job has left, marks the candidate and returns
+ * NULL. */
 static struct follower *candidate_of(struct shadow *h, size_t i)
 {
 	struct candidate *x = &h->queue.v[i];

@@ -30,7 +30,7 @@ struct store_move {
 };
 
 void store_put_quota(struct store *s, const struct store_quota *q);
-void store_drop_quota(struct store *s, const char *user); /* the journal stays */
+void store_drop_quota(struct store *s, const char *user); /* its moves stay */
 void store_put_move(struct store *s, const struct store_move *m);
 
 /* Reads the committed quotas, by user. A nonzero result of the callback ends the reading and is
