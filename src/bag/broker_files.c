@@ -18,14 +18,9 @@ static void incoming(const struct broker *b, const struct peer *p, uint64_t task
 	strbuf_printf(ret, "%s/incoming/%" PRIu64 "-%d", b->options->dir, task, p->number);
 }
 
-static const struct bag_need *need_of(const struct broker *b, uint64_t task)
-{
-	return &b->bag.needs.v[b->bag.tasks.v[task - 1].need];
-}
-
 static void out_patterns(const struct broker *b, uint64_t task, struct strbuf *ret)
 {
-	const struct bag_need *need = need_of(b, task);
+	const struct bag_need *need = broker_need(b, task);
 
 	files_patterns(need->out ? need->out : "", task, ret);
 }
@@ -45,7 +40,7 @@ static void put(void *arg, const struct wire *m)
 
 int task_files_send(const struct broker *b, struct peer *p, uint32_t task, struct err *err)
 {
-	const struct bag_need *need = need_of(b, task);
+	const struct bag_need *need = broker_need(b, task);
 	struct strbuf in = {0}, out = {0};
 	file_list list = {0};
 	int64_t left = FILES_BYTES;

@@ -98,6 +98,11 @@ struct broker {
 	bool ending; /* workers are ending: their tasks are not lost, but wait again */
 };
 
+static inline const struct bag_need *broker_need(const struct broker *b, uint64_t task)
+{
+	return &b->bag.needs.v[b->bag.tasks.v[task - 1].need];
+}
+
 /* In broker_peer.c. */
 void peer_accept(struct broker *b, int listener);
 void peer_read(struct broker *b, struct peer *p);

@@ -61,15 +61,10 @@ void peer_accept(struct broker *b, int listener)
 	b->peers.v[at] = p;
 }
 
-static const struct bag_need *need_of(const struct broker *b, uint32_t task)
-{
-	return &b->bag.needs.v[b->bag.tasks.v[task - 1].need];
-}
-
 static void flight_remove(struct broker *b, struct peer *p, size_t at)
 {
 	struct flight *f = &p->flights.v[at];
-	const struct bag_need *need = need_of(b, f->task);
+	const struct bag_need *need = broker_need(b, f->task);
 
 	p->load -= need->cpus;
 	p->gpu_load -= need->gpus;
@@ -123,7 +118,7 @@ static int result(struct broker *b, struct peer *p, const struct wire *m)
 	p->usual = p->usual < 0 ? took : (p->usual * 7 + took) / 8;
 	p->results++;
 	if (good) {
-		cluster_done(b, p->request, took, need_of(b, f->task)->cpus);
+		cluster_done(b, p->request, took, broker_need(b, f->task)->cpus);
 		b->usual += (double)took / 1e6;
 		b->nusual++;
 	}
@@ -225,7 +220,7 @@ static size_t running(const struct broker *b, const struct peer *p)
 	size_t n = 0;
 
 	for (; n < p->flights.n; n++) {
-		const struct bag_need *need = need_of(b, p->flights.v[n].task);
+		const struct bag_need *need = broker_need(b, p->flights.v[n].task);
 		cpus -= need->cpus;
 		gpus -= need->gpus;
 		memory -= need->memory;
@@ -365,7 +360,7 @@ static void give_fails(struct broker *b, const struct peer *p, const struct flig
 static void give(struct broker *b, struct peer *p, uint32_t task)
 {
 	const struct bag_task *t = &b->bag.tasks.v[task - 1];
-	const struct bag_need *need = need_of(b, task);
+	const struct bag_need *need = broker_need(b, task);
 	struct flight f = {.task = task, .attempt = (uint32_t)queue_failures(b->queue, task) + 1, .since = b->now};
 	struct err err;
 

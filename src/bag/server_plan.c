@@ -8,12 +8,8 @@
 #include <jansson.h>
 
 #include "bag/batch.h"
+#include "base/members.h"
 #include "base/timetext.h"
-
-static int64_t integer(const json_t *o, const char *key)
-{
-	return json_integer_value(json_object_get(o, key));
-}
 
 #define PLAN_LATEST (INT64_C(1) << 60) /* all instants are before this */
 
@@ -34,12 +30,12 @@ static int64_t instant(int64_t t)
 /* Returns until when jobs may run on a node: it drains then, or is reserved. */
 static int64_t node_until(const json_t *node)
 {
-	int64_t until = integer(node, "drain_at") > 0 ? instant(integer(node, "drain_at")) : TIME_NEVER;
+	int64_t until = member_number(node, "drain_at") > 0 ? instant(member_number(node, "drain_at")) : TIME_NEVER;
 	const json_t *x;
 	size_t i;
 
-	json_array_foreach(json_object_get(node, "reservations"), i, x) if (instant(integer(x, "start")) < until)
-		until = instant(integer(x, "start"));
+	json_array_foreach(json_object_get(node, "reservations"), i, x) if (instant(member_number(x, "start")) < until)
+		until = instant(member_number(x, "start"));
 	return until;
 }
 
@@ -72,7 +68,7 @@ static void places_parse(const char *name, const json_t *all, int64_t now, struc
 
 	json_array_foreach(json_object_get(all, "nodes"), i, x)
 	{
-		int64_t cpus = json_is_true(json_object_get(x, "up")) ? integer(x, "cpus") : 0;
+		int64_t cpus = json_is_true(json_object_get(x, "up")) ? member_number(x, "cpus") : 0;
 		if (ret->nodes.n < PLAN_NODES &&
 		    number(nodes, json_object_get(x, "name"), true) == (json_int_t)ret->nodes.n)
 			vec_push(&ret->nodes,
@@ -82,9 +78,9 @@ static void places_parse(const char *name, const json_t *all, int64_t now, struc
 	{
 		const char *state = json_string_value(json_object_get(x, "state"));
 		const char *job = json_string_value(json_object_get(x, "name"));
-		struct filler_piece k = {.cpus = integer(x, "cpus"),
-					 .start = instant(integer(x, "start")),
-					 .end = instant(integer(x, "end"))};
+		struct filler_piece k = {.cpus = member_number(x, "cpus"),
+					 .start = instant(member_number(x, "start")),
+					 .end = instant(member_number(x, "end"))};
 		json_int_t node = number(nodes, json_object_get(x, "node"), false);
 		json_int_t at = number(jobs, json_object_get(x, "job"), ret->pieces.n < REBUILD_JOBS);
 		if (node < 0 || at < 0 || !state || k.cpus < 1 || k.cpus > PLAN_CPUS || k.end <= k.start ||
@@ -101,7 +97,7 @@ static void places_parse(const char *name, const json_t *all, int64_t now, struc
 	}
 	ret->whole = json_object_size(expected) < PLAN_EXPECTED && ret->pieces.n < REBUILD_JOBS &&
 		     ret->nodes.n < PLAN_NODES &&
-		     instant(integer(all, "now")) - instant(integer(all, "foreseen")) < PLAN_OLD;
+		     instant(member_number(all, "now")) - instant(member_number(all, "foreseen")) < PLAN_OLD;
 	json_decref(nodes);
 	json_decref(jobs);
 	json_decref(expected);
@@ -116,13 +112,14 @@ int server_plan_parse(const char *name, const char *text, size_t n, int64_t now,
 	json_array_foreach(json_object_get(all, "nodes"), i, x)
 	{
 		if (json_is_true(json_object_get(x, "up")))
-			ret->processors += integer(x, "cpus");
-		rebuild_node(ret, &(struct provider_node){integer(x, "cpus"), INT64_MAX, INT64_MAX});
+			ret->processors += member_number(x, "cpus");
+		rebuild_node(ret, &(struct provider_node){member_number(x, "cpus"), INT64_MAX, INT64_MAX});
 	}
 	places_parse(name, all, now, &ret->places);
 	json_array_foreach(json_object_get(all, "pieces"), i, x)
 	{
-		int64_t start = integer(x, "start"), end = integer(x, "end"), cpus = integer(x, "cpus");
+		int64_t start = member_number(x, "start"), end = member_number(x, "end"),
+			cpus = member_number(x, "cpus");
 		const char *job = json_string_value(json_object_get(x, "name"));
 		if (cpus < 1 || cpus > 1000000 || end <= start || end <= now || ret->jobs.n >= REBUILD_JOBS)
 			continue;

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/members.h"
 #include "base/ticks.h"
 #include "cmd/launch/launch.h"
 #include "cmd/launch/launch_peer.h"
@@ -212,25 +213,20 @@ static void peer_failed(struct hub *h, struct peer *p, const char *reason, int c
 
 /* ---- frames ---- */
 
-static int64_t number(const json_t *head, const char *key)
-{
-	return json_integer_value(json_object_get(head, key));
-}
-
 static void exit_handle(struct hub *h, struct peer *p, const json_t *head, uint32_t rank)
 {
 	bool finalized = json_is_true(json_object_get(head, "finalized"));
 
 	if (p->left > 0)
 		p->left--;
-	rank_ended(h, rank, (int)number(head, "code"), (int)number(head, "signal"),
+	rank_ended(h, rank, (int)member_number(head, "code"), (int)member_number(head, "signal"),
 		   json_is_true(json_object_get(head, "connected")) && !finalized, finalized);
 }
 
 static void frame_handle(struct hub *h, struct peer *p, const json_t *head, const char *data, size_t n)
 {
 	const char *t = json_string_value(json_object_get(head, "t"));
-	int64_t rank = number(head, "rank");
+	int64_t rank = member_number(head, "rank");
 
 	if (!t || rank < 0 || rank >= h->l->size)
 		return;
@@ -241,7 +237,7 @@ static void frame_handle(struct hub *h, struct peer *p, const json_t *head, cons
 	else if (strcmp(t, "exit") == 0)
 		exit_handle(h, p, head, (uint32_t)rank);
 	else if (strcmp(t, "abort") == 0)
-		rank_aborted(h, (uint32_t)rank, (int)number(head, "status"));
+		rank_aborted(h, (uint32_t)rank, (int)member_number(head, "status"));
 	else if (strcmp(t, "spawn") == 0)
 		rank_spawns(h, (uint32_t)rank);
 	else if (strcmp(t, "unfit") == 0)
@@ -249,11 +245,11 @@ static void frame_handle(struct hub *h, struct peer *p, const json_t *head, cons
 	else if (strcmp(t, "fence") == 0)
 		fence_add(h, p->host, json_string_value(json_object_get(head, "who")), data, n);
 	else if (strcmp(t, "ask") == 0)
-		ask_pass(h, p->host, number(head, "id"), (uint32_t)rank);
+		ask_pass(h, p->host, member_number(head, "id"), (uint32_t)rank);
 	else if (strcmp(t, "told") == 0)
-		told_pass(h, number(head, "id"), (int)number(head, "status"), data, n);
+		told_pass(h, member_number(head, "id"), (int)member_number(head, "status"), data, n);
 	else if (strcmp(t, "failed") == 0)
-		peer_failed(h, p, json_string_value(json_object_get(head, "reason")), (int)number(head, "code"));
+		peer_failed(h, p, json_string_value(json_object_get(head, "reason")), (int)member_number(head, "code"));
 }
 
 static void peer_close(struct hub *h, struct peer *p)

@@ -23,6 +23,7 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/members.h"
 #include "base/names.h"
 #include "base/strbuf.h"
 #include "core/cluster.h"
@@ -52,14 +53,9 @@
 #include "server/site/realm.h"
 #include "store/store.h"
 
-static const char *body_text(const json_t *body, const char *key)
-{
-	return json_string_value(json_object_get(body, key));
-}
-
 static const char *body_text_copy(const json_t *body, const char *key, struct arena *a)
 {
-	const char *text = body_text(body, key);
+	const char *text = member_find_text(body, key);
 
 	return text ? arena_printf(a, "%s", text) : NULL;
 }
@@ -151,8 +147,8 @@ static const char *output_path(const struct server *s, uint32_t id, const char *
 void output_paths(struct server *s, uint32_t id, const json_t *body, struct arena *a, const char **ret_out,
 		  const char **ret_err)
 {
-	const char *join = body_text(body, "join"), *keep = body_text(body, "keep"),
-		   *workdir = body_text(body, "workdir");
+	const char *join = member_find_text(body, "join"), *keep = member_find_text(body, "keep"),
+		   *workdir = member_find_text(body, "workdir");
 	const struct spec *p = s->jobs->entries.v[id].spec;
 	const struct user *owner = user_known(s, p->uid);
 	const char *home = p->home ? word_text(s, p->home) : owner ? owner->home : "/";
@@ -161,8 +157,10 @@ void output_paths(struct server *s, uint32_t id, const json_t *body, struct aren
 		workdir = "/";
 	if (!keep)
 		keep = "";
-	*ret_out = output_path(s, id, body_text(body, "output"), 'o', strchr(keep, 'o') != NULL, workdir, home, a);
-	*ret_err = output_path(s, id, body_text(body, "error"), 'e', strchr(keep, 'e') != NULL, workdir, home, a);
+	*ret_out =
+		output_path(s, id, member_find_text(body, "output"), 'o', strchr(keep, 'o') != NULL, workdir, home, a);
+	*ret_err =
+		output_path(s, id, member_find_text(body, "error"), 'e', strchr(keep, 'e') != NULL, workdir, home, a);
 	if (join && strcmp(join, "oe") == 0) {
 		*ret_err = NULL;
 	} else if (join && strcmp(join, "eo") == 0) {
@@ -600,8 +598,8 @@ static void order_common(struct server *s, const struct draft *x, struct order *
 		o->workdir = o->home;
 	output_paths(s, t->job, x->body, x->a, &o->out, &o->err);
 	o->append = true; /* keep the output of other jobs and earlier attempts */
-	if (body_text(x->body, "umask"))
-		o->umask = (int)strtol(body_text(x->body, "umask"), NULL, 8);
+	if (member_find_text(x->body, "umask"))
+		o->umask = (int)strtol(member_find_text(x->body, "umask"), NULL, 8);
 	draft_hosts(s, x, o);
 	o->nodefile = nodefile_text(s, t, &x->layout, x->a);
 	o->gpu.gpufile = gpufile_text(s, t, x->a);
