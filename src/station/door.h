@@ -7,7 +7,6 @@
 #define STATION_DOOR_H
 
 #include <jansson.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
 #include <uv.h>
