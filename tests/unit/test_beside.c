@@ -22,6 +22,7 @@
 #include "base/file.h"
 #include "run/nursery.h"
 #include "run/order.h"
+#include "server/api/frame/audience.h"
 #include "server/api/page/files.h"
 #include "server/base/instance.h"
 #include "server/life/world/dispatch.h"
@@ -70,15 +71,25 @@ static int opens(const char *path, int flags, int mode)
 	return fd;
 }
 
-static int setup(void **state)
+static int setup_with(void **state, const char *nodes)
 {
-	int rc = site_setup(state, "n1:cpus=4", NOW);
+	int rc = site_setup(state, nodes, NOW);
 
 	now = *state;
 	bare_opens = opens;
 	bare_between = between;
 	uv_timer_init(now->s->loop, &beat);
 	return rc;
+}
+
+static int setup(void **state)
+{
+	return setup_with(state, "n1:cpus=4");
+}
+
+static int setup_many(void **state)
+{
+	return setup_with(state, "8001x1");
 }
 
 static int teardown(void **state)
@@ -393,6 +404,29 @@ static void other_clusters(void **state)
 	ask(getuid(), "GET", "/v1/clusters", NULL, 409, "'shunt' ");
 }
 
+/* ---- answers that take long ---- */
+
+/* With many nodes a process computes why a job waits; the answer is kept as long as nothing
+ * happens. */
+static void answers_apart(void **state)
+{
+	struct strbuf first = {0};
+
+	ask(USER, "POST", "/v1/jobs", "{\"script\":\"true\",\"hold\":\"u\"}", 201, "");
+	ask(USER, "GET", "/v1/jobs/1/why", NULL, 200, "\"why\":\"held\"");
+	strbuf_puts(&first, strbuf_text(&now->a.body));
+	ask(USER, "GET", "/v1/jobs/1/why", NULL, 200, "");
+	assert_string_equal(strbuf_text(&now->a.body), first.text);
+	assert_int_equal(now->s->audience->told.n, 1);
+	ask(getuid(), "GET", "/v1/jobs/1/why", NULL, 200, "\"why\":\"held\""); /* another client: another answer */
+	assert_int_equal(now->s->audience->told.n, 2);
+	ask(USER, "POST", "/v1/jobs/release", "{\"ids\":[\"1\"]}", 200, "");
+	ask(USER, "GET", "/v1/jobs/1/why", NULL, 200, "");
+	if (strstr(strbuf_text(&now->a.body), "\"why\":\"held\""))
+		fail_msg("it was released: %s", strbuf_text(&now->a.body));
+	strbuf_fini(&first);
+}
+
 /* ---- copies of the store ---- */
 
 static const char *store_path(void)
@@ -531,6 +565,7 @@ int main(void)
 		TEST(backups),
 		TEST(copies),
 		TEST(belongings),
+		cmocka_unit_test_setup_teardown(answers_apart, setup_many, teardown),
 		TEST(files_do_not_answer),
 		TEST(uploads_do_not_end),
 		cmocka_unit_test_setup_teardown(answers_of_one, setup_large, teardown),

@@ -267,7 +267,7 @@ static void priorities_are_given(void **state)
 	    "");
 	site_set(now, "priority_order", "sum");
 	site_set(now, "priority_weight.hook", "1000");
-	for (int i = 0; i < 1000 && strtod(hook_value(), NULL) == 0; i++)
+	for (int i = 0; i < 1000 && strtod(hook_value(), NULL) != 7; i++)
 		between(now->s);
 	assert_int_equal(strtod(hook_value(), NULL), 7);
 	ask(USER, "POST", "/v1/jobs", "{\"script\":\"true\",\"name\":\"bad\",\"resources\":[\"procs=4\"]}", 201, "");

@@ -101,7 +101,7 @@ static void authority_is_kept(void **state)
 	a = &f->s->realm->authority;
 	assert_string_equal(a->fingerprint, print);
 	assert_string_equal(a->secret, secret);
-	assert_int_equal(realm_load(f->s, &err), 0); /* as a standby does, again and again */
+	assert_int_equal(realm_load(f->s, &err), 0); /* a standby does this again and again */
 	assert_string_equal(a->fingerprint, print);
 	assert_string_equal(a->secret, secret);
 }
@@ -109,13 +109,15 @@ static void authority_is_kept(void **state)
 static void damaged_authorities(void **state)
 {
 	static const struct {
-		const char *name, *value, *error;
+		const char *name, *value;
 	} rows[] = {
-		{"authority", "{\"key\":\"k\"}", ""},
-		{"authority", "{\"key\":\"k\",\"cert\":\"no certificate\"}", ""},
-		{"authority", "{\"key\":1,\"cert\":\"c\"}", ""},
-		{"secret", "{}", ""},
-		{"secret", "{\"secret\":7}", ""},
+		{"authority", "{\"key\":\"k\"}"},
+		{"authority", "{\"key\":\"k\",\"cert\":\"no certificate\"}"},
+		{"authority", "{\"key\":1,\"cert\":\"c\"}"},
+		{"authority", "{\"key\":null,\"cert\":\"c\"}"},
+		{"secret", "{}"},
+		{"secret", "{\"secret\":null}"},
+		{"secret", "{\"secret\":7}"},
 	};
 	struct site *f = *state;
 	struct authority before;
@@ -131,7 +133,7 @@ static void damaged_authorities(void **state)
 		assert_memory_equal(&before, &f->s->realm->authority, sizeof before); /* it is unchanged */
 		json_decref(o);
 	}
-	assert_int_equal(realm_object(f->s, "another", NULL, &err), 0); /* of a later version */
+	assert_int_equal(realm_object(f->s, "another", NULL, &err), 0); /* a later version's */
 }
 
 /* ---- the address ---- */

@@ -3,6 +3,7 @@
  * the page, passwords, munge; what ends them, and what is kept after a restart. Also the list of
  * removed nodes.
  */
+#include <errno.h>
 #include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -319,6 +320,74 @@ static void passes(void **state)
 	pass(f, 1);
 	assert_false(token_holds(f->s, &w));
 	assert_int_equal(remote(f, by(token), "GET", "/v1/whoami", NULL), 401);
+}
+
+/* Tokens that let another machine join, and another site ask for a user. */
+static void tokens_of_machines(void **state)
+{
+	struct site *f = *state;
+	char join[TOKEN_SIZE], site[TOKEN_SIZE];
+	struct token_record *t;
+	struct asker w;
+	struct err err;
+
+	token_made(f, getuid(), "{\"kind\":\"join\",\"uses\":1}", join);
+	token_made(f, getuid(), "{\"kind\":\"site\",\"name\":\"east\"}", site);
+	assert_int_equal(token_check_join(f->s, site, "192.0.2.7", &t, &err), -EACCES);
+	assert_int_equal(token_check_join(f->s, "nonsense", "192.0.2.7", &t, &err), -EACCES);
+	assert_int_equal(token_check_join(f->s, join, "192.0.2.7", &t, &err), 0);
+	t->uses = 0; /* it was used up */
+	assert_int_equal(token_check_join(f->s, join, "192.0.2.7", &t, &err), -EACCES);
+	assert_string_equal(token_site(f->s, site), "east");
+	assert_null(token_site(f->s, join));
+	assert_int_equal(site_ask(f, OTHER, "GET", "/v1/whoami", NULL), 200); /* users are known */
+	assert_int_equal(token_check_site(f->s, join, "bin", "192.0.2.7", &w, &err), -EACCES);
+	assert_true(token_check_site(f->s, site, NULL, "192.0.2.7", &w, &err) < 0);
+	assert_non_null(strstr(err.text, "does not exist here: site east cannot ask on their behalf"));
+	static const char *const users[] = {"root", "no-such-user", "bin"};
+	for (int i = 0; i < 3; i++) {
+		struct bare_answer a = {0};
+		assert_int_equal(bare_visit(f->s, site, users[i], "/v1/jobs", "\"k\"",
+					    "{\"script\":\"true\",\"hold\":\"u\"}", &a),
+				 i < 2 ? 403 : 201);
+		strbuf_fini(&a.body);
+	}
+}
+
+/* What can't be restored is refused with a reason, and leaves what there was. */
+static void damaged_records(void **state)
+{
+	static const char sixty[] = "0123456789012345678901234567890123456789012345678901234567890123";
+	static const struct {
+		const char *id, *hash, *kind, *text;
+	} rows[] = {
+		{"u7", sixty + 1, "login", "hash must have 64 digits"},
+		{"j7", sixty, "login", "its kind is not that of its name"},
+		{"u7x", sixty, "login", "its kind is not that of its name"},
+		{"", sixty, "login", "its kind is not that of its name"},
+		{"u7", sixty, "nosuch", "kind"},
+	};
+	struct site *f = *state;
+	struct err err;
+	json_t *o;
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		o = json_pack("{s:s,s:s,s:i,s:s,s:i,s:i}", "kind", rows[i].kind, "hash", rows[i].hash, "uid", 1, "user",
+			      "daemon", "created", 1, "expires", 2);
+		assert_true(token_restore(f->s, rows[i].id, o, &err) < 0);
+		if (!strstr(err.text, rows[i].text))
+			fail_msg("%s: %s", rows[i].id, err.text);
+		json_decref(o);
+	}
+	assert_null(token_find(f->s, "u7"));
+	o = json_pack("{s:s,s:s,s:i,s:s,s:i}", "cookie", sixty, "token", sixty, "uid", 1, "user", "daemon", "expires",
+		      2);
+	assert_int_equal(session_restore(f->s, "7", o, &err), -EINVAL);
+	assert_string_equal(err.text, "its name must be w and a number");
+	json_object_del(o, "uid");
+	assert_true(session_restore(f->s, "w7", o, &err) < 0);
+	assert_false(session_holds(f->s, "w7"));
+	json_decref(o);
 }
 
 /* ---- sessions ---- */
@@ -702,6 +771,8 @@ int main(int argc, char **argv)
 		TEST(seals),
 		TEST(tokens_of_jobs),
 		TEST(passes),
+		TEST(tokens_of_machines),
+		TEST(damaged_records),
 		TEST(links),
 		TEST(other_origins),
 		TEST(sessions_are_limited),

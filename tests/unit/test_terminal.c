@@ -33,7 +33,7 @@
 #define OTHER 2
 
 static struct site *now;
-static char tag[64]; /* of the interactive job 1, which runs */
+static char tag[64]; /* tag of the job started last: at first the interactive job 1 */
 
 static void says(const struct bare_answer *a, int status, const char *text)
 {
