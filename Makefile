@@ -10,7 +10,7 @@ FUZZ_SECONDS ?= 60
 MUTANTS ?= 40
 SEED ?= 1
 
-.PHONY: build up down test test-vm test-displace mutate bench fuzz format screenshots install uninstall dist deb test-deb test-fresh clean help
+.PHONY: build up down test test-vm test-displace test-settings mutate bench fuzz format screenshots install uninstall dist deb test-deb test-fresh clean help
 
 build: packages-run moved-build build/build.ninja
 	@ninja -C build
@@ -53,6 +53,11 @@ test-vm: build deb
 test-displace: packages-test moved-build-test build-test/build.ninja
 	@ninja -C build-test
 	@SHUNT_DISPLACEMENTS=1000 tests/scenario/checkpoint build-test/src/cmd/shunt build-test/src/server/shuntd thousand
+
+# Outside CI: some ten minutes.
+test-settings: packages-test moved-build-test build-test/build.ninja
+	@ninja -C build-test
+	@tools/test-settings build-test
 
 # Outside CI: about two minutes for each mutant.
 mutate: packages-test
@@ -110,6 +115,7 @@ help:
 	@echo "make bench   measures speed"
 	@echo "make test-vm boots a machine with full control groups and systemd, and tests jobs and units in it"
 	@echo "make test-displace  stops and restarts counting programs 1,000 times"
+	@echo "make test-settings  runs the quick tests soon after boot, on one processor, in other time zones, as a user, with few programs"
 	@echo "make mutate  changes single lines, and shows which changes no test notices (MUTANTS=40 SEED=1)"
 	@echo "make deb     makes Debian packages; make test-deb also tries them in a clean system"
 	@echo "make test-fresh  tries 'make up' and some tests on Debian 12 and 13, and Ubuntu 24.04 where it can be had"
