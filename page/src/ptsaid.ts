@@ -72,7 +72,7 @@ export const sentences: Record<string, string> = {
   "no node of a partition that suits it is in service": "nenhum nó de uma partição adequada está em serviço",
   "{1} must be 0-{2} (use {3})": "{1}: de 0 a {2} (use {3})",
   "hours must be 0-23, minutes and seconds 0-59 (use D-HH:MM:SS)": "horas de 0 a 23, minutos e segundos de 0 a 59 (use D-HH:MM:SS)",
-  "not a date and time (use DD-MM-YYYY HH:MM, YYYY-MM-DDTHH:MM or +2h)": "não é uma data com hora (use DD-MM-AAAA HH:MM, AAAA-MM-DDTHH:MM ou +2h)",
+  "not a date and time (use HH:MM, DD-MM-YYYY HH:MM, YYYY-MM-DDTHH:MM or +2h)": "não é uma data com hora (use HH:MM, DD-MM-AAAA HH:MM, AAAA-MM-DDTHH:MM ou +2h)",
   "too long (at most 100 years)": "longo demais (no máximo 100 anos)",
   "too far in the future": "longe demais no futuro",
   "too many fields (use D:HH:MM:SS at most)": "campos demais (use no máximo D:HH:MM:SS)",

@@ -202,7 +202,8 @@ static int date_read(const char **at, struct tm *tm, struct err *err)
 	int64_t a, b, c;
 
 	if (!number_read(at, &a) || *(*at)++ != '-' || !number_read(at, &b) || *(*at)++ != '-' || !number_read(at, &c))
-		return err_set(err, -EINVAL, "not a date and time (use DD-MM-YYYY HH:MM, YYYY-MM-DDTHH:MM or +2h)");
+		return err_set(err, -EINVAL,
+			       "not a date and time (use HH:MM, DD-MM-YYYY HH:MM, YYYY-MM-DDTHH:MM or +2h)");
 
 	int64_t year = a > 31 ? a : c, day = a > 31 ? c : a;
 	if (year < 1970 || year > 9999)
@@ -265,6 +266,28 @@ static int zone_read(const char **at, bool *ret_local, int64_t *ret_east, struct
 	return err_set(err, -EINVAL, "what follows the time must be Z or an offset like +02:00");
 }
 
+/* Reads "18:00[:30]", the next time at which local clocks show it. */
+static int clock_next(const char *text, int64_t now, int64_t *ret_instant, struct err *err)
+{
+	time_t at = now;
+	struct tm tm;
+	int rc;
+
+	if (!localtime_r(&at, &tm))
+		return err_set(err, -EINVAL, "too far in the future");
+	if ((rc = clock_read(&text, &tm, err)) < 0)
+		return rc;
+	if (*text)
+		return err_set(err, -EINVAL, NOT_CLOCK);
+	tm.tm_isdst = -1;
+	if ((*ret_instant = mktime(&tm)) <= now) {
+		tm.tm_mday++;
+		tm.tm_isdst = -1;
+		*ret_instant = mktime(&tm);
+	}
+	return 0;
+}
+
 int instant_parse(const char *text, int64_t now, int64_t *ret_instant, struct err *err)
 {
 	struct tm tm = {.tm_isdst = -1};
@@ -282,6 +305,8 @@ int instant_parse(const char *text, int64_t now, int64_t *ret_instant, struct er
 			rc = err_set(err, -EINVAL, "too far in the future");
 		return rc;
 	}
+	if (now > 0 && text[strspn(text, "0123456789")] == ':')
+		return clock_next(text, now, ret_instant, err);
 	if ((rc = date_read(&text, &tm, err)) < 0)
 		return rc;
 	if (*text == 'T' || *text == ' ')

@@ -25,7 +25,7 @@ const char *duration_format(int64_t seconds, char *buf, size_t size);
 const char *duration_human(int64_t seconds, char *buf, size_t size);
 
 /* Parses "3-07-2013 23:31[:SS]" (day-month-year), ISO 8601 ("2013-07-03T23:31[:SS][Z|+HH:MM]",
- * also with a blank), or "+2h" (from now). */
+ * also with a blank), "+2h" (from now), or "18:00[:30]" (the next one; not if `now` is 0). */
 int instant_parse(const char *text, int64_t now, int64_t *ret_instant, struct err *err);
 /* Formats "2013-07-03 23:31:00" in local time. Returns buf. */
 const char *instant_format(int64_t instant, char *buf, size_t size);

@@ -126,14 +126,18 @@ static void test_instant(void **state)
 		{"1970-01-01T00:00Z", 0},
 		{"+2h", 1000 + 7200},
 		{"+90s", 1090},
+		{"21:20", 1200}, /* now it is 21:16:40 */
+		{"21:16:41", 1001},
+		{"21:16:40", 1000 + 86400},
+		{"6:00", 9 * 3600},
 	};
 	static const struct {
 		const char *text, *why;
 	} bad[] = {
-		{"tomorrow", "not a date and time (use DD-MM-YYYY HH:MM, YYYY-MM-DDTHH:MM or +2h)"},
-		{"", "not a date and time (use DD-MM-YYYY HH:MM, YYYY-MM-DDTHH:MM or +2h)"},
-		{"3", "not a date and time (use DD-MM-YYYY HH:MM, YYYY-MM-DDTHH:MM or +2h)"},
-		{"3-", "not a date and time (use DD-MM-YYYY HH:MM, YYYY-MM-DDTHH:MM or +2h)"},
+		{"tomorrow", "not a date and time (use HH:MM, DD-MM-YYYY HH:MM, YYYY-MM-DDTHH:MM or +2h)"},
+		{"", "not a date and time (use HH:MM, DD-MM-YYYY HH:MM, YYYY-MM-DDTHH:MM or +2h)"},
+		{"3", "not a date and time (use HH:MM, DD-MM-YYYY HH:MM, YYYY-MM-DDTHH:MM or +2h)"},
+		{"3-", "not a date and time (use HH:MM, DD-MM-YYYY HH:MM, YYYY-MM-DDTHH:MM or +2h)"},
 		{"3-07-2013", "the time of day is missing or wrong (use HH:MM or HH:MM:SS)"},
 		{"3-07-2013 23", "the time of day is missing or wrong (use HH:MM or HH:MM:SS)"},
 		{"3-07-2013 23:31:", "the time of day is missing or wrong (use HH:MM or HH:MM:SS)"},
@@ -145,6 +149,9 @@ static void test_instant(void **state)
 		{"3-07-2013 23:31 Z", "what follows the time must be Z or an offset like +02:00"},
 		{"3-07-2013 23:31+99", "what follows the time must be Z or an offset like +02:00"},
 		{"3-07-2013 23:31Z+02", "what follows the time must be Z or an offset like +02:00"},
+		{"24:00", "the time of day must be 00:00:00-23:59:59"},
+		{"18:", "the time of day is missing or wrong (use HH:MM or HH:MM:SS)"},
+		{"18:00 tomorrow", "the time of day is missing or wrong (use HH:MM or HH:MM:SS)"},
 		{"+25:61", "seconds must be 0-59 (use HH:MM:SS)"},
 	};
 	struct err err;
@@ -163,6 +170,7 @@ static void test_instant(void **state)
 		assert_string_equal(err.text, bad[i].why);
 	}
 	assert_int_equal(instant_parse("+2h", INT64_MAX - 5, &t, &err), -EINVAL);
+	assert_int_equal(instant_parse("18:00", 0, &t, &err), -EINVAL);
 	assert_string_equal(instant_format(UTC_2331 + 3 * 3600, buf, sizeof buf), "2013-07-03 23:31:00");
 	assert_int_equal(instant_parse(buf, 0, &t, &err), 0);
 	assert_int_equal(t, UTC_2331 + 3 * 3600);

@@ -49,7 +49,7 @@ struct arguments {
 
 static const struct option offline_options[] = {NOTE, FORCE, {0}};
 static const struct option drain_options[] = {
-	OPTION(TEXT, 0, "at", at, "TIME", "when, as for qsub -a ([[CC]YY]MMDDhhmm, hh:mm, +2h); without it: at once"),
+	OPTION(TEXT, 0, "at", at, "TIME", "when: 18:00, 2026-11-20T18:00 or +2h; without it: at once"),
 	NOTE,
 	FORCE,
 	{0},

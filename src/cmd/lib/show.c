@@ -259,11 +259,16 @@ int stamp_parse(const char *text, int64_t *ret, struct err *err)
 	struct tm tm, today;
 	int seconds = 0, year;
 
+	if (digits == 4 && !text[4]) {
+		char clock[] = {text[0], text[1], ':', text[2], text[3], '\0'};
+		int rc = instant_parse(clock, now, ret, err);
+		return rc < 0 ? err_prefix(err, rc, "\"%.60s\"", text) : 0;
+	}
 	localtime_r(&now, &today);
 	tm = (struct tm){.tm_isdst = -1, .tm_year = today.tm_year};
 	if ((digits != 8 && digits != 10 && digits != 12) ||
 	    (text[digits] && (text[digits] != '.' || sscanf(text + digits, ".%2d", &seconds) != 1)))
-		return err_set(err, -EINVAL, "\"%.60s\" is no date: write [[CC]YY]MMDDhhmm[.SS], as in 202611151430",
+		return err_set(err, -EINVAL, "\"%.60s\" is no date: write [[[CC]YY]MMDD]hhmm[.SS], as in 202611151430",
 			       text);
 	if (digits > 8) {
 		sscanf(p, digits == 12 ? "%4d" : "%2d", &year);

@@ -68,7 +68,7 @@ void parties_warn(const struct command *c, const char *users, const char *groups
 /* Prints every reason why a job waits, numbered (checkjob.c). */
 void reasons_print(const json_t *reasons);
 
-/* Parses "[[CC]YY]MMDDhhmm[.SS]", local time. Returns -EINVAL with a message. */
+/* Parses "[[[CC]YY]MMDD]hhmm[.SS]", local time. Returns -EINVAL with a message. */
 int stamp_parse(const char *text, int64_t *ret, struct err *err);
 /* Returns the columns of standard output; 0: it is not a terminal. */
 int terminal_columns(void);

@@ -24,7 +24,7 @@
 #define AT(field) offsetof(struct selection, field)
 #define MEMBER(letter, name, value, about) OPTION(MEMBER, letter, name, members, value, about)
 static const struct option options[] = {
-	OPTION(TEXT, 'a', "at", at, "[OP]DATE", "execution time, as qsub -a has it: [[CC]YY]MMDDhhmm[.SS]"),
+	OPTION(TEXT, 'a', "at", at, "[OP]DATE", "execution time, as qsub -a has it: [[[CC]YY]MMDD]hhmm[.SS]"),
 	MEMBER('A', "account", "PATTERN", "account, with * and ? for any characters"),
 	OPTION(TEXT, 'c', "checkpoint", checkpoint, "[OP]TEXT", "Checkpoint."),
 	OPTION(TEXT, 'h', "holds", holds, "LIST", "holds: of u, o, s; or n for none"),
