@@ -120,7 +120,7 @@ int queue_resolve(const struct server *s, const char *text, struct arena *a, con
 	*ret = text;
 	if (!at || remote_find(s, at + 1))
 		return 0;
-	if (!server_is_here(s, at + 1))
+	if (at[1] && !server_is_here(s, at + 1))
 		return err_code(
 			err, CODE_UNKNOWN_QUEUE,
 			"%.60s: %.60s is neither this server (%.60s) nor a site that it hands jobs over to ('shunt site list' "

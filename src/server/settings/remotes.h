@@ -47,7 +47,7 @@ int remote_restore(struct server *s, const char *name, const json_t *o, struct e
 
 /* Returns true if `name` means this server: its name, its host's, or localhost. */
 bool server_is_here(const struct server *s, const char *name);
-/* Resolves "QUEUE[@SERVER]" to "QUEUE" (perhaps "") of this server, or to "QUEUE@SITE".
+/* Resolves "QUEUE[@[SERVER]]" to "QUEUE" (perhaps "") of this server, or to "QUEUE@SITE".
  * CODE_UNKNOWN_QUEUE: SERVER is neither this server nor a site. The result may be in `a`. */
 int queue_resolve(const struct server *s, const char *text, struct arena *a, const char **ret, struct err *err);
 
