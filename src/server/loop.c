@@ -31,6 +31,7 @@
 #include "server/api/page/page.h"
 #include "server/api/stream/events.h"
 #include "server/api/stream/journal.h"
+#include "server/api/stream/terminal.h"
 #include "server/base/agenda.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -287,6 +288,7 @@ static void turn(struct server *s)
 	server_turn(s);
 	s->slices->sliced = true;
 	stream_tick(s);
+	entered_tick(s);
 	http_flush(s->http);
 	turn_spent(s, TURN_TELL);
 	if (s->turn->emptying || s->turn->terminating)

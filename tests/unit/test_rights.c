@@ -66,6 +66,8 @@ static const struct {
 	{"GET", "/v1/jobs/*/output", ".O..m", "/v1/jobs/%d/output", NULL},
 	{"GET", "/v1/jobs/*/terminal", ".O...", "/v1/jobs/%d/terminal", NULL},
 	{"GET", "/v1/jobs/*/enter", ".O...", "/v1/jobs/%d/enter", NULL},
+	{"GET", "/v1/jobs/*/program", ".O...", "/v1/jobs/%d/program?key=0123456789abcdef", NULL},
+	{"POST", "/v1/jobs/*/program", ".O...", "/v1/jobs/%d/program?key=0123456789abcdef", NULL},
 	{"POST", "/v1/whatif", ALL, .body = "{\"resources\":[\"ncpus=1\"]}"},
 	{"GET", "/v1/templates", ALL, NULL, NULL},
 	{"PUT", "/v1/templates/*", MANAGE, "/v1/templates/x", "{\"site\":true,\"job\":{}}"},

@@ -20,8 +20,11 @@ int terminals_begin(struct server *s, struct err *err);
 bool terminal_link(struct server *s, uint32_t node, struct link *l, const json_t *head);
 void api_terminal(struct server *s, const struct call *c);
 void api_enter(struct server *s, const struct call *c);
+void api_program(struct server *s, const struct call *c);
+void api_program_input(struct server *s, const struct call *c);
 void terminals_turn(struct server *s); /* serves clients that wait for jobs which have ended */
 void terminals_end(struct server *s);
+void entered_tick(struct server *s); /* called about once a second */
 void entered_end(struct server *s);
 
 #endif
