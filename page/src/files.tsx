@@ -1,6 +1,6 @@
 /* files.tsx - the user's own files on the cluster: look, download, edit small ones, upload some, and upload an archive that a job unpacks and builds. */
 import type { JSX } from "preact";
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { post, Refused, send } from "./api";
 import { bytes } from "./format";
 import { Card, Instant, jobLink, Problem, save, Table, useLive, type Column } from "./parts";
@@ -205,7 +205,12 @@ export function FilesView({ path }: { path?: string }): JSX.Element {
   const [text, setText] = useState<{ path: string; entry: Entry; text: string } | null>(null);
   const here = data?.path ?? path ?? "";
   const attempt = (what: Promise<unknown>) => void what.then(() => setFailure(null), setFailure);
-  const show = async (e: Entry) => setText({ path: join(here, e.name), entry: e, text: await (await content(join(here, e.name))).text() });
+  const latest = useRef(0);
+  const show = async (e: Entry) => {
+    const own = ++latest.current;
+    const read = await (await content(join(here, e.name))).text();
+    if (own === latest.current) setText({ path: join(here, e.name), entry: e, text: read }); /* else another was chosen meanwhile */
+  };
   const rows = [...(data?.entries ?? [])].sort((a, b) => Number(b.kind === "directory") - Number(a.kind === "directory") || a.name.localeCompare(b.name));
   const columns: Column<Entry>[] = [
     { head: t("col.name"), cell: (e) => (e.kind === "directory" ? <a href={link(join(here, e.name))}>{e.name}/</a> : e.name) },
@@ -243,7 +248,7 @@ export function FilesView({ path }: { path?: string }): JSX.Element {
         <Text
           key={text.path}
           {...text}
-          close={() => setText(null)}
+          close={() => (latest.current++, setText(null))}
           saved={(entry, now) => {
             setText({ path: text.path, entry, text: now });
             reload();
@@ -255,9 +260,11 @@ export function FilesView({ path }: { path?: string }): JSX.Element {
           {t("files.reload")}
         </button>
       </p>
-      <Card title={t("files.here.title")}>
-        <UploadHere path={here} done={reload} />
-      </Card>
+      {data && (
+        <Card title={t("files.here.title")}>
+          <UploadHere path={here} done={reload} />
+        </Card>
+      )}
       <Card title={t("files.upload.title")}>
         <Upload />
       </Card>
