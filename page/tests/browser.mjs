@@ -45,7 +45,7 @@ const strangers = [],
   faults = [];
 let down = false;
 page.on("request", (r) => new URL(r.url()).origin === origin || strangers.push(r.url()));
-page.on("pageerror", (e) => faults.push(e.message));
+page.on("pageerror", (e) => faults.push(e.stack ?? e.message));
 /* That there is no output, or no samples of a job that is over, is an answer. */
 const answered = (m) => /\b404\b/.test(m.text()) && /\/(usage|output)\?/.test(m.location().url);
 page.on("console", (m) => m.type() === "error" && !down && !answered(m) && faults.push(`${m.text()} ${m.location().url}`));
@@ -451,6 +451,7 @@ async function simulation() {
   await page.getByLabel(/^Compare shunt/).selectOption("fcfs");
   await page.getByRole("button", { name: "Simulate" }).click();
   await page.locator(".verdict").getByText(/With fcfs, jobs would have waited/).waitFor();
+  await page.locator(".chart canvas").nth(2).waitFor();
   ok("the past under another policy, as charts", (await page.locator(".chart canvas").count()) === 3 && (await page.getByRole("row", { name: /Longest wait/ }).count()) === 1);
   await accessible("simulation");
 }
@@ -650,7 +651,7 @@ async function site() {
   await p.getByRole("button", { name: "Download more.txt" }).waitFor();
   await p.getByRole("button", { name: "Show notes.txt" }).click();
   await p.locator("pre.output").getByText("some notes").waitFor();
-  ok("single files are uploaded", (await p.locator("pre.output").textContent()) === "some notes\n");
+  ok("single files are uploaded", (await p.locator("pre.output").textContent()) === "some notes\n", await p.locator("pre.output").textContent());
   await p.getByLabel("Files, at most").setInputFiles([notes]);
   await p.getByRole("button", { name: "Upload here" }).click();
   await p.getByText("File exists").waitFor();
