@@ -26,14 +26,14 @@ async function refusal(r: Response): Promise<Refused> {
 }
 
 /* Any request; the answer's status is good. */
-export async function send(method: string, path: string, o: { body?: unknown; raw?: Blob; headers?: Record<string, string>; signal?: AbortSignal } = {}): Promise<Response> {
+export async function send(method: string, path: string, o: { body?: unknown; raw?: Blob; headers?: Record<string, string>; signal?: AbortSignal; keepalive?: boolean } = {}): Promise<Response> {
   const headers: Record<string, string> = { ...o.headers };
   const token = sessionToken();
   if (token) headers["Shunt-Session"] = token;
   if (o.body !== undefined) headers["Content-Type"] = "application/json";
   let r: Response;
   try {
-    r = await fetch(path, { method, headers, body: o.raw ?? (o.body === undefined ? undefined : JSON.stringify(o.body)), signal: o.signal, cache: "no-store" });
+    r = await fetch(path, { method, headers, body: o.raw ?? (o.body === undefined ? undefined : JSON.stringify(o.body)), signal: o.signal, keepalive: o.keepalive, cache: "no-store" });
   } catch (e) {
     if ((e as Error).name === "AbortError") throw e;
     throw new Refused(0, "unreachable", t("error.unreachable"));

@@ -3,7 +3,8 @@ import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { post, Refused, send } from "./api";
 import { bytes } from "./format";
-import { Card, Instant, jobLink, Problem, save, Table, useLive, type Column } from "./parts";
+import { Card, Instant, jobLink, Problem, save, short, Table, useLive, type Column } from "./parts";
+import { shellJob } from "./shell";
 import { t } from "./text";
 
 interface Entry {
@@ -258,7 +259,12 @@ export function FilesView({ path }: { path?: string }): JSX.Element {
       <p>
         <button type="button" onClick={reload}>
           {t("files.reload")}
-        </button>
+        </button>{" "}
+        {data && (
+          <button type="button" onClick={() => attempt(shellJob(here).then((job) => (location.hash = `#/shell/${encodeURIComponent(short(job.id))}/own`)))}>
+            {t("files.terminal")}
+          </button>
+        )}
       </p>
       {data && (
         <Card title={t("files.here.title")}>

@@ -196,6 +196,11 @@ function Actions({ job, id, reload }: { job: Job; id: string; reload: () => void
         {!over && button("action.extend", () => setAsked("extend"))}
         {!over && !running && button("bulk.move", () => setAsked("move"))}
         {running && button("bulk.rerun", () => setAsked("rerun"))}
+        {job.state === "R" && !job.array_counts && (
+          <a class="button" href={`#/shell/${encodeURIComponent(id)}`}>
+            {t("action.shell")}
+          </a>
+        )}
         <a class="button" href={`#/submit/${encodeURIComponent(id)}`}>
           {t("action.resubmit")}
         </a>

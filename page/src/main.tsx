@@ -17,6 +17,7 @@ import { useNotifications } from "./notify";
 import { OverviewView } from "./overview";
 import { PaletteButton } from "./palette";
 import { PlanView } from "./plan";
+import { ShellView } from "./shell";
 import { SignIn } from "./signin";
 import { SubmitView } from "./submit";
 import { language, LANGUAGES, languageSet, t, type Sentence } from "./text";
@@ -39,7 +40,7 @@ const VIEWS: [string, Sentence][] = [
 ];
 
 /* Views that belong to an entry of the menu. */
-const PARTS: Record<string, string> = { change: "#/jobs", reserve: "#/admin", try: "#/submit" };
+const PARTS: Record<string, string> = { change: "#/jobs", shell: "#/jobs", reserve: "#/admin", try: "#/submit" };
 const ADMIN: [string, Sentence][] = [["#/admin", "nav.admin"]];
 
 function useHash(): string {
@@ -82,6 +83,7 @@ function View({ hash, user }: { hash: string; user: User }): JSX.Element {
   if (view === "reserve") return <AdminView role={user.role} section="reservations" marked={{ nodes: name, start: Number(rest[0]), end: Number(rest[1]) }} />;
   const manager = user.role === "manager";
   if (view === "try") return <SubmitView manager={manager} first={{ nodes: name, ppn: rest[0], walltime: clock(Number(rest[1])), after: localText(Number(rest[2])) }} />;
+  if (view === "shell" && name) return <ShellView key={name} id={name} own={rest[0] === "own"} />;
   if (view === "change" && name) return <ChangeView key={name} id={name} />;
   if (view === "template" && name) return <AgainView key={`template ${name}`} from={name} template manager={manager} />;
   if (view === "submit") return name ? <AgainView key={name} from={name} manager={manager} /> : <SubmitView manager={manager} />;

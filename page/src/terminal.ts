@@ -64,7 +64,7 @@ function indexed(n: number): number {
 const FLAGS: Record<number, string> = { 1: "bold", 2: "dim", 3: "italic", 4: "underline", 7: "inverse", 9: "strike" };
 const ENDS: Record<number, string[]> = { 22: ["bold", "dim"], 23: ["italic"], 24: ["underline"], 27: ["inverse"], 29: ["strike"] };
 
-class Pen {
+export class Pen {
   private flags = new Set<string>();
   private front = -1;
   private back = -1;
@@ -100,12 +100,12 @@ class Pen {
 }
 
 /* Escape sequences: CSI, OSC (a title, a link) and others of one character; a text may end within one. */
-const SEQUENCE = /^\x1b(?:\[([\x20-\x3f]*)([\x40-\x7e])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()#%].|[^[\]()#%])/s;
-const BEGUN = /^\x1b(?:\[[\x20-\x3f]*|\][^\x07\x1b]*\x1b?|[()#%])?$/s;
-const LONGEST = 4096; /* characters of a sequence */
+export const SEQUENCE = /^\x1b(?:\[([\x20-\x3f]*)([\x40-\x7e])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()#%].|[^[\]()#%])/s;
+export const BEGUN = /^\x1b(?:\[[\x20-\x3f]*|\][^\x07\x1b]*\x1b?|[()#%])?$/s;
+export const LONGEST = 4096; /* characters of a sequence */
 
 /* What is neither a control character nor the beginning of a sequence. */
-const PLAIN = /[^\x00-\x08\x0a-\x1f\x7f]+/y;
+export const PLAIN = /[^\x00-\x08\x0a-\x1f\x7f]+/y;
 
 function append(to: Run[], runs: Run[], ends: boolean): void {
   for (const r of ends ? [...runs, { text: "\n", style: "" }] : runs) {

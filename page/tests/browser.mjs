@@ -378,6 +378,47 @@ async function machine() {
   ok("who changed what, and what undoes it", true);
 }
 
+/* A shell in the job that runs, and a job that holds a place for one. */
+async function shell() {
+  await go("#/jobs", "Jobs");
+  await page.getByRole("link", { name: "filler", exact: true }).click();
+  await page.getByRole("link", { name: "Shell", exact: true }).click();
+  await page.getByRole("heading", { level: 1, name: /^Shell in job/ }).waitFor();
+  const screen = page.getByRole("log", { name: "What the shell writes" });
+  const row = (text) => screen.locator("div").filter({ hasText: new RegExp(`^${text} *$`) });
+  await page.getByLabel("What you type").focus();
+  await page.keyboard.type("PS1='> '; echo in $PBS_JOBNAME; printf 'a \\033[31mred\\033[0m word\\n'\n");
+  await row("in filler").waitFor();
+  await row("a red word").waitFor();
+  ok("a shell in a running job", (await screen.locator(".fg1").textContent()) === "red");
+  await page.keyboard.type("printf '\\033[?1049h\\033[2J\\033[3;5Hthe third'; read x; printf '\\033[?1049l'; stty size\n");
+  await row("    the third").waitFor();
+  ok("programs draw on the whole screen", (await screen.locator("div").allTextContents()).findIndex((line) => line.includes("the third")) === 2);
+  await accessible("a shell");
+  await page.setViewportSize({ width: 800, height: 700 });
+  const size = await screen.evaluate((e) => `${e.children.length} ${e.children[0].textContent.length}`);
+  await page.keyboard.press("Enter");
+  await row("in filler").waitFor();
+  await screen.getByText(/^\d+ \d+/).waitFor();
+  ok("the size of the window is the terminal's", (await screen.locator("div").allTextContents()).some((line) => line.trim() === size), size);
+  await page.keyboard.type("sleep 600\n");
+  await page.keyboard.press("Control+c");
+  await page.keyboard.type("echo it is $?\n");
+  await row("it is 130").waitFor();
+  await page.keyboard.press("Control+d");
+  await page.getByText("The shell has ended.").waitFor();
+  ok("Ctrl+C and Ctrl+D reach it", true);
+  await page.setViewportSize({ width: 1280, height: 850 });
+  await go(`#/files/${encodeURIComponent(process.env.WORK)}`, "Files");
+  await page.getByRole("button", { name: "Open a terminal here" }).click();
+  await page.getByText("The shell opens when the job runs: ").waitFor();
+  const id = (await page.url()).split("/").at(-2);
+  await go("#/jobs", "Jobs");
+  await page.getByLabel("State").selectOption("ended");
+  await page.getByRole("row", { name: new RegExp(`${id} .*terminal.*cancelled`) }).waitFor();
+  ok("a terminal in a directory waits for its place, and gives it up when one leaves", true);
+}
+
 async function confirmed(button) {
   await button.click();
   await page.getByRole("dialog").getByRole("button", { name: "Confirm" }).click();
@@ -656,6 +697,16 @@ async function site() {
   await p.getByRole("button", { name: "Upload here" }).click();
   await p.getByText("File exists").waitFor();
   ok("one that exists is left alone", true);
+  await p.getByRole("button", { name: "Open a terminal here" }).click();
+  const screen = p.getByRole("log", { name: "What the shell writes" });
+  await p.getByLabel("What you type").focus();
+  await p.keyboard.type("echo in ${PWD##*/}\n");
+  await screen.getByText(/^in code/).waitFor();
+  await p.keyboard.type("exit\n");
+  await p.getByText("The shell has ended.").waitFor();
+  await p.getByRole("link", { name: "terminal", exact: true }).click();
+  await p.getByRole("heading", { level: 1 }).getByText("cancelled").waitFor();
+  ok("a terminal in a directory, whose job goes with it", true);
   await other.close();
 }
 
@@ -669,6 +720,7 @@ try {
   await list();
   await portuguese();
   await machine();
+  await shell();
   await changes();
   await simulation();
   await workstations();

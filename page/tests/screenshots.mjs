@@ -25,6 +25,7 @@ const VIEWS = {
     ["jobs-phone", "#/jobs", ...phone],
     ["job", "#/jobs/RUNNING", 1280, 1240, "light"],
     ["job-phone", "#/jobs/RUNNING", ...night],
+    ["shell", "#/shell/RUNNING", ...dark],
     ["job-waiting", "#/jobs/WAITING", ...wide],
     ["job-failed", "#/jobs/FAILED", ...wide],
     ["job-failed-dark", "#/jobs/FAILED", ...dark],
@@ -71,6 +72,11 @@ const deeds = {
   simulation: async () => {
     await page.getByRole("button", { name: "Simulate" }).click();
     await page.locator(".verdict").waitFor();
+  },
+  shell: async () => {
+    await page.getByLabel("What you type").focus();
+    await page.keyboard.type("PS1='\\[\\033[1;32m\\]$PBS_JOBNAME\\[\\033[0m\\]$ '; clear\ntail -n 5 wing.o*; ls --color -ld state wing.o*\nuptime\n");
+    await page.getByRole("log").getByText(/load average/).waitFor();
   },
   history: () => page.getByLabel("Name").fill("wing"),
   array: async () => {
