@@ -190,18 +190,35 @@ static void guarantee_say(const struct jobspec *s, const struct reply *r, FILE *
 		fprintf(out, "The deadline %s is guaranteed.\n", by);
 }
 
+/* Prints when a job, or the elements of an array, are expected to start and end. */
+static void times_say(const json_t *job, int64_t from, int64_t to)
+{
+	const json_t *counts = json_object_get(job, "array_counts");
+	int64_t running = json_is_object(counts) ? object_number(counts, "R", 0) : 0;
+	char start[40], end[40];
+
+	instant_format(from, start, sizeof start);
+	instant_format(to, end, sizeof end);
+	if (running > 0)
+		printf("Elements that run now: %lld. The last is expected to be completed by %s.\n", (long long)running,
+		       end);
+	else if (json_is_object(counts))
+		printf("Its first element is expected to start at %s, and its last to be completed by %s.\n", start,
+		       end);
+	else
+		printf("It is expected to start at %s and to be completed by %s.\n", start, end);
+}
+
 /* Prints the expected start and end, if known. */
 static void expected_say(struct client *client, const char *id)
 {
 	struct reply r = {0};
-	char start[40], end[40];
 
 	if (client_ask(client, "GET", api_path("/v1/jobs/%s", id), NULL, 0, &r, NULL) == 0) {
 		int64_t from = object_number(r.json, "started", object_number(r.json, "expected_start", 0)),
 			to = object_number(r.json, "expected_end", 0);
 		if (from && to)
-			printf("It is expected to start at %s and to be completed by %s.\n",
-			       instant_format(from, start, sizeof start), instant_format(to, end, sizeof end));
+			times_say(r.json, from, to);
 		else if (strcmp(object_text(r.json, "state"), "C") == 0)
 			printf("It has ended already.\n");
 		else if (*object_text(r.json, "no_estimate"))
