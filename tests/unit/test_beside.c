@@ -263,16 +263,6 @@ static void uploads_do_not_end(void **state)
 
 /* ---- answers of a process beside the server ---- */
 
-static int setup_large(void **state)
-{
-	int rc = site_setup(state, "n[1-8001]:cpus=1", NOW);
-
-	now = *state;
-	bare_between = between;
-	uv_timer_init(now->s->loop, &beat);
-	return rc;
-}
-
 /* They are computed one after the other, so no user may have many. */
 static void answers_of_one(void **state)
 {
@@ -568,7 +558,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(answers_apart, setup_many, teardown),
 		TEST(files_do_not_answer),
 		TEST(uploads_do_not_end),
-		cmocka_unit_test_setup_teardown(answers_of_one, setup_large, teardown),
+		cmocka_unit_test_setup_teardown(answers_of_one, setup_many, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
