@@ -353,6 +353,9 @@ void api_program_input(struct server *s, const struct call *c)
 		http_error(c->r, CODE_TOO_MANY, "The program does not read its input: try again in a moment.");
 		return;
 	}
+	if (x->sent > 0) /* what a slow program has read is not kept until it has read all */
+		memmove(x->in.text, x->in.text + x->sent, x->in.n -= x->sent);
+	x->sent = 0;
 	strbuf_add(&x->in, data, n);
 	stream_watch(x, UV_READABLE);
 	reply_empty(s, c->r, 200);
