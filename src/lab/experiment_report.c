@@ -368,6 +368,21 @@ static void claim_light(const struct push_results *r, claim_vec *v)
 		  "oscar's / shunt-light's at least %.3f±%.3f in %c%d", wait.value, 2 * wait.error, WHERE(wait));
 }
 
+/* In seconds: a new user gets the default, and waits for a mean of seconds. */
+static void claim_default(const struct push_results *r, claim_vec *v)
+{
+	struct worst w = WORST_NONE;
+
+	for (int m = 0; m < MODELS; m++)
+		for (int e = 0; e < EXPERIMENTS; e++) {
+			double torque = mean_of(r, push_cells(r, m, e, V_TORQUE), M_RESPONSE).value,
+			       ours = mean_of(r, push_cells(r, m, e, V_DEFAULT), M_RESPONSE).value;
+			worst_take(&w, torque / ours, 0, m, e);
+		}
+	claim_add(v, w.value >= 1, "mean response under shunt no longer than under torque", "least %.2f in %c%d",
+		  w.value, WHERE(w));
+}
+
 /* Checks all claims; returns true if all of them held. */
 static bool claims_make(const struct push_results *r, claim_vec *v)
 {
@@ -377,6 +392,7 @@ static bool claims_make(const struct push_results *r, claim_vec *v)
 	claim_depths(r, v);
 	claim_deadlines(r, v);
 	claim_light(r, v);
+	claim_default(r, v);
 	for (size_t i = 0; i < v->n; i++)
 		all &= v->v[i].held;
 	return all;
