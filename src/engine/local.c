@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -413,6 +414,8 @@ static void on_poll_closed(uv_handle_t *h)
 		e->l.failed(e->l.context, "the nursery ended, and only root can start another");
 		return;
 	}
+	kill(e->nursery.pid, SIGKILL); /* without its socket it is of no use; so waiting does not block */
+	waitpid(e->nursery.pid, NULL, 0);
 	if (nursery_begin(e, &err) < 0) {
 		e->l.failed(e->l.context, err.text);
 		return;

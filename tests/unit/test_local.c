@@ -255,6 +255,7 @@ static void test_signal_kept(void **state)
 	kill(pid, SIGKILL);
 	await(a, "[ended 1.1]");
 	assert_true(a->r.how == RESULT_EXITED && a->r.cause == CAUSE_ORDERED);
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), -1); /* it was waited for */
 	ear_stop(a);
 }
 
