@@ -99,11 +99,11 @@ static void on_handle(uv_handle_t *handle, void *hooks)
 {
 	if (handle->data != hooks || handle->type != UV_TIMER || !uv_timer_get_repeat((uv_timer_t *)handle))
 		return;
-	uv_timer_set_repeat((uv_timer_t *)handle, 10);
+	uv_timer_set_repeat((uv_timer_t *)handle, 100);
 	uv_timer_again((uv_timer_t *)handle);
 }
 
-/* Starts the hooks. The directory is read again every 10 ms. */
+/* Starts the hooks. The directory is read again every 100 ms. */
 static void begin(void)
 {
 	hooks_begin(now->s);
