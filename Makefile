@@ -10,7 +10,7 @@ FUZZ_SECONDS ?= 60
 MUTANTS ?= 40
 SEED ?= 1
 
-.PHONY: build up down test test-vm test-displace test-settings mutate bench fuzz format screenshots install uninstall dist deb test-deb test-fresh clean help
+.PHONY: build up down test test-vm test-displace test-settings test-threads mutate bench fuzz format screenshots install uninstall dist deb test-deb test-fresh clean help
 
 build: packages-run moved-build build/build.ninja
 	@ninja -C build
@@ -58,6 +58,13 @@ test-displace: packages-test moved-build-test build-test/build.ninja
 test-settings: packages-test moved-build-test build-test/build.ninja
 	@ninja -C build-test
 	@tools/test-settings build-test
+
+# Outside CI: what uses threads, under clang's thread sanitizer; it can't run where addresses are fully random.
+THREADED = beside bounds log users
+test-threads: packages-ci moved-build-threads
+	@[ -f build-threads/build.ninja ] || CC=clang CC_LD=lld meson setup build-threads -Dbuildtype=debug -Doptimization=1 -Dc_args=-g1 -Db_sanitize=thread -Db_lundef=false -Dfaults=true
+	@ninja -C build-threads $(THREADED:%=tests/test_%)
+	@setarch -R tools/run-tests build-threads $(THREADED)
 
 # Outside CI: about two minutes for each mutant.
 mutate: packages-test
@@ -108,7 +115,7 @@ uninstall:
 	@ninja -C build uninstall
 
 clean:
-	@rm -rf build build-test build-fuzz build-gcc build-clang build-dist build-deb build-mutate build-cov
+	@rm -rf build build-test build-fuzz build-gcc build-clang build-dist build-deb build-mutate build-cov build-threads
 
 help:
 	@sed -n '/^#     make/s/^#     //p' Makefile
@@ -116,6 +123,7 @@ help:
 	@echo "make test-vm boots a machine with full control groups and systemd, and tests jobs and units in it"
 	@echo "make test-displace  stops and restarts counting programs 1,000 times"
 	@echo "make test-settings  runs the quick tests soon after boot, on one processor, in other time zones, as a user, with few programs"
+	@echo "make test-threads  runs what uses threads under the thread sanitizer"
 	@echo "make mutate  changes single lines, and shows which changes no test notices (MUTANTS=40 SEED=1)"
 	@echo "make deb     makes Debian packages; make test-deb also tries them in a clean system"
 	@echo "make test-fresh  tries 'make up' and some tests on Debian 12 and 13, and Ubuntu 24.04 where it can be had"
