@@ -119,7 +119,8 @@ static void nothing_is_left(void **state)
 	pool_lease_free(lease);
 }
 
-/* Returns true if a process still runs after ten seconds. It closes its files before it has ended. */
+/* Returns true if a process still runs after ten seconds. Its files are closed before it has
+ * ended. */
 static bool lives(pid_t pid)
 {
 	struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};

@@ -2,7 +2,6 @@
  * test_terminal.c - terminals of interactive jobs: the job's side and the client's side come in any
  * order, leave, and come again; who is refused; and programs that are started in a running job.
  */
-#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
