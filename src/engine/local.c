@@ -30,6 +30,7 @@
 
 #define DATAGRAM_MAX 65536
 #define NURSERY_WAIT_MS 60000
+#define TRIES 5 /* starts of another nursery, which may be killed as well before it is ready */
 #define DATAGRAMS_A_TURN 256
 #define PID_WAIT_MS 1000 /* ms for a shepherd to write its pid, the first thing it does */
 
@@ -398,6 +399,7 @@ static void on_poll_closed(uv_handle_t *h)
 	struct local *e = h->data;
 	struct err err;
 	name_list doubt = e->ordered;
+	int rc = -EPIPE;
 
 	close(e->nursery.fd);
 	e->polling = false;
@@ -416,7 +418,9 @@ static void on_poll_closed(uv_handle_t *h)
 	}
 	kill(e->nursery.pid, SIGKILL); /* without its socket it is of no use; so waiting does not block */
 	waitpid(e->nursery.pid, NULL, 0);
-	if (nursery_begin(e, &err) < 0) {
+	for (int i = 0; i < TRIES && rc == -EPIPE; i++)
+		rc = nursery_begin(e, &err);
+	if (rc < 0) {
 		e->l.failed(e->l.context, err.text);
 		return;
 	}

@@ -84,7 +84,7 @@ static int fd_raise(int fd)
 }
 
 /* Reads the first byte, which says whether the nursery can work here; NURSERY_FAILED is followed by
- * the reason. */
+ * the reason. -EPIPE: it ended before. */
 static int nursery_await(int fd, pid_t pid, struct err *err)
 {
 	char said[sizeof err->text] = "";
@@ -103,7 +103,7 @@ static int nursery_await(int fd, pid_t pid, struct err *err)
 		return 0;
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	return err_set(err, -ECANCELED, "jobs can't be started here: %s",
+	return err_set(err, n == 0 && got == 0 ? -EPIPE : -ECANCELED, "jobs can't be started here: %s",
 		       n > 1 ? said + 1 : "the nursery ended without a word");
 }
 

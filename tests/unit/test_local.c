@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -259,6 +260,30 @@ static void test_signal_kept(void **state)
 	ear_stop(a);
 }
 
+#define DIES "TEST_NURSERY_DIES" /* a file in the environment: the nursery that removes it dies at its start */
+
+/* The next nursery is killed as well, while it starts. */
+static void test_killed_twice(void **state)
+{
+	struct nest *n = *state;
+	struct order room = room_order(n, "1.1");
+	struct ear *a = ear_start(n);
+	char path[256];
+
+	local_order(a->e, &room);
+	await(a, "[ready 1.1]");
+	snprintf(path, sizeof path, "%s/dies", n->dir);
+	close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	setenv(DIES, path, 1);
+	kill(nursery_of_ours(), SIGKILL);
+	local_signal(a->e, "1.1", SIGTERM);
+	local_flush(a->e);
+	await(a, "[ended 1.1]");
+	unsetenv(DIES);
+	assert_int_equal(access(path, F_OK), -1);
+	ear_stop(a);
+}
+
 static void opened(struct ear *a, const char *path, int flags, int mode, const char *reason)
 {
 	struct nest *n = a->n;
@@ -337,13 +362,17 @@ static void test_lease(void **state)
 
 static int tests(void)
 {
-	const struct CMUnitTest all[] = {TEST(test_rooms), TEST(test_lost), TEST(test_signal_kept), TEST(test_open),
-					 TEST(test_lease)};
+	const struct CMUnitTest all[] = {TEST(test_rooms),	  TEST(test_lost), TEST(test_signal_kept),
+					 TEST(test_killed_twice), TEST(test_open), TEST(test_lease)};
 
 	return cmocka_run_group_tests_name("local", all, NULL, NULL);
 }
 
 int main(int argc, char **argv)
 {
+	const char *dies = getenv(DIES);
+
+	if (dies && unlink(dies) == 0)
+		raise(SIGKILL);
 	return nest_main(argc, argv, tests);
 }
