@@ -198,6 +198,8 @@ static void changing_order_is_scanned_in_slices(void **state)
 	static const char *const some[] = {"easy", "wfp3"};
 	const uint64_t pace = 500;
 	const int64_t now = 10000;
+	const struct res total = {.v = {[RES_CPU] = 8, [RES_MEM] = 8 << 20}}; /* KiB */
+	char name[16];
 
 	(void)state;
 	for (size_t k = 0; k < sizeof some / sizeof *some; k++) {
@@ -205,14 +207,18 @@ static void changing_order_is_scanned_in_slices(void **state)
 		uint64_t most = 0;
 		bool done = false;
 		world_init(&w, some[k]);
-		world_add_nodes(&w, 40, 8);
+		for (int i = 0; i < 40; i++) {
+			snprintf(name, sizeof name, "n%d", i + 1);
+			assert_int_equal(cluster_add_node(w.c, name, &total, NULL), 0);
+		}
 		world_open(&w);
 		for (int i = 0; i < 40; i++)
-			world_common(&w, 0, "ncpus=7", 90000);
+			world_common(&w, 0, "ncpus=6,mem=7gb", 90000);
 		world_cycle(&w, 0);
-		for (int64_t i = 0; i < WAITING; i++) { /* shorter ones later: the failure of one shows nothing */
+		/* shorter ones later: the failure of one shows nothing. CPUs are enough, or none were tried */
+		for (int64_t i = 0; i < WAITING; i++) {
 			int64_t length = 4000 - 10 * i;
-			world_common(&w, now - length * (400 - i) / 200, "ncpus=2", length);
+			world_common(&w, now - length * (400 - i) / 200, "ncpus=2,mem=2gb", length);
 		}
 		sched_pace(w.s, pace);
 		for (int cycles = 0; !done; cycles++) {
