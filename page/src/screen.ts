@@ -2,7 +2,7 @@
  * screen.ts - the screen of a terminal: what a shell, an editor or top writes, as rows of cells with a cursor. It understands what terminfo says of "screen". Pure: text in, runs
  * out.
  */
-import { BEGUN, LONGEST, Pen, PLAIN, SEQUENCE, type Run } from "./terminal";
+import { BEGUN, LONGEST, Pen, SEQUENCE, type Run } from "./terminal";
 
 interface Cell {
   char: string;
@@ -15,8 +15,11 @@ const TAB = 8;
 /* The second set of characters, by which programs draw frames. */
 const LINES = new Map([..."jklmnqtuvwxa"].map((c, i) => [c, "┘┐┌└┼─├┤┴┬│▒"[i]]));
 
-const blank = (): Cell => ({ char: " ", style: "" });
-const blanks = (n: number): Cell[] => Array.from({ length: n }, blank);
+/* What is neither a control character, a tab among them, nor the beginning of a sequence. */
+const PLAIN = /[^\x00-\x1f\x7f]+/y;
+
+const BLANK: Cell = { char: " ", style: "" }; /* cells are replaced, never changed */
+const blanks = (n: number): Cell[] => new Array<Cell>(n).fill(BLANK);
 
 function runsOf(row: Cell[], cursor = -1): Run[] {
   const runs: Run[] = [];
@@ -114,7 +117,7 @@ export class Screen {
   }
 
   private erase(from: number, to: number, row = this.rows[this.y]): void {
-    for (let i = Math.max(0, from); i < Math.min(to, this.width); i++) row[i] = blank();
+    for (let i = Math.max(0, from); i < Math.min(to, this.width); i++) row[i] = BLANK;
   }
 
   private eraseScreen(kind: number): void {
@@ -211,7 +214,7 @@ export class Screen {
     this.rest = "";
     for (let i = 0; i < all.length; ) {
       PLAIN.lastIndex = i;
-      const plain = PLAIN.exec(all)?.[0].replace(/\t.*/s, "") ?? "";
+      const plain = PLAIN.exec(all)?.[0] ?? "";
       for (const char of plain) this.put(char);
       i += plain.length;
       const control = all[i];

@@ -105,7 +105,7 @@ export const BEGUN = /^\x1b(?:\[[\x20-\x3f]*|\][^\x07\x1b]*\x1b?|[()#%])?$/s;
 export const LONGEST = 4096; /* characters of a sequence */
 
 /* What is neither a control character nor the beginning of a sequence. */
-export const PLAIN = /[^\x00-\x08\x0a-\x1f\x7f]+/y;
+const PLAIN = /[^\x00-\x08\x0a-\x1f\x7f]+/y;
 
 function append(to: Run[], runs: Run[], ends: boolean): void {
   for (const r of ends ? [...runs, { text: "\n", style: "" }] : runs) {
