@@ -263,7 +263,7 @@ const struct route routes[] = {
 	 QUERY({"key", .is = REQUIRED | IS_TEXT, "that of the stream", .most = 39}), .handle = api_program_input,
 	 .tag = "jobs", .summary = "Send frames to a program in a running job",
 	 .about = "The body has frames of src/engine/tasks.h, the first of them a task.",
-	 .codes = CODE(UNKNOWN_JOB) | CODE(NOT_FOUND)},
+	 .codes = CODE(UNKNOWN_JOB) | CODE(NOT_FOUND) | CODE(TOO_LARGE)},
 	{"POST", "/v1/whatif", "whatIf", .large = true, .body = &whatif_body, .handle = api_whatif, .tag = "jobs",
 	 .summary = "When such a job would start and end if it were submitted now; nothing is kept",
 	 .answer = &whatif_answer, .answered = "The forecast.", .codes = CODE(UNKNOWN_QUEUE) | CODE(REFUSED),

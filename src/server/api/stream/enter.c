@@ -349,6 +349,11 @@ void api_program_input(struct server *s, const struct call *c)
 		return;
 	}
 	data = request_body(c->r, &n);
+	if (n > INPUT_MOST) {
+		http_error(c->r, CODE_TOO_LARGE, "A program takes at most %d KiB at once: send its frames in parts.",
+			   INPUT_MOST >> 10);
+		return;
+	}
 	if (x->in.n - x->sent + n > INPUT_MOST) {
 		http_error(c->r, CODE_TOO_MANY, "The program does not read its input: try again in a moment.");
 		return;
