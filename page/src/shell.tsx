@@ -27,6 +27,9 @@ function frame(head: Head, data: Uint8Array = new Uint8Array()): Uint8Array {
 
 const joined = (parts: Uint8Array[]) => new Blob(parts as BlobPart[]);
 const BUSY_MS = 200;
+const PIECE = 32768; /* bytes of a frame of what is typed or pasted */
+const AT_ONCE = 131072; /* bytes of frames in a request */
+const BEHIND = 64; /* frames that wait: more only if somebody types them */
 
 /* A program in a job, from its start to its end. */
 class Program {
@@ -95,12 +98,28 @@ class Program {
     if (this.open && !this.sending) void this.push();
   }
 
+  type(typed: string): void {
+    const data = text.encode(typed);
+    for (let at = 0; at < data.length; at += PIECE) this.put({ t: "in" }, data.subarray(at, at + PIECE));
+  }
+
+  /* What the program asks the terminal, over and over if it likes, without reading the answers. */
+  answer(answer: string): void {
+    if (this.waits.length < BEHIND) this.type(answer);
+  }
+
+  /* Takes the frames of the next request. */
+  private next(): Uint8Array[] {
+    let size = 0;
+    const end = this.waits.findIndex((f) => (size += f.length) > AT_ONCE);
+    return this.waits.splice(0, end < 0 ? this.waits.length : Math.max(1, end));
+  }
+
   /* One request at a time: what is typed meanwhile goes with the next. */
   private async push(): Promise<void> {
     this.sending = true;
     while (this.waits.length && !this.stop.signal.aborted) {
-      const parts = this.waits;
-      this.waits = [];
+      const parts = this.next();
       try {
         await send("POST", this.path, { raw: joined(parts), signal: this.stop.signal });
       } catch (e) {
@@ -160,7 +179,7 @@ function TerminalCard({ job, onEnd }: { job: string; onEnd: (e: Error | null) =>
       screen.write(decoder.decode(data, { stream: true }));
       due ||= window.setTimeout(draw, DRAW_MS);
     });
-    const screen = new Screen(size.rows, size.columns, (answer) => program.put({ t: "in" }, text.encode(answer)));
+    const screen = new Screen(size.rows, size.columns, (answer) => program.answer(answer));
     live.current = { program, screen };
     const watch = new ResizeObserver(() => {
       if (!box.current || !ten.current) return;
@@ -181,7 +200,7 @@ function TerminalCard({ job, onEnd }: { job: string; onEnd: (e: Error | null) =>
     };
   }, [job]);
   useEffect(() => void (box.current!.scrollTop = box.current!.scrollHeight), [lines]);
-  const type = (typed: string) => live.current?.program.put({ t: "in" }, text.encode(typed));
+  const type = (typed: string) => live.current?.program.type(typed);
   return (
     <div class="shell" ref={box} onClick={() => getSelection()?.isCollapsed !== false && input.current!.focus()}>
       <textarea
