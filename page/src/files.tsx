@@ -3,8 +3,8 @@ import type { JSX } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { post, Refused, send } from "./api";
 import { bytes } from "./format";
-import { Card, Instant, jobLink, Problem, save, short, Table, useLive, type Column } from "./parts";
-import { shellJob } from "./shell";
+import { Card, Instant, jobLink, Problem, save, Table, useLive, type Column } from "./parts";
+import { shellOpen } from "./shell";
 import { t } from "./text";
 
 interface Entry {
@@ -261,7 +261,7 @@ export function FilesView({ path }: { path?: string }): JSX.Element {
           {t("files.reload")}
         </button>{" "}
         {data && (
-          <button type="button" onClick={() => attempt(shellJob(here).then((job) => (location.hash = `#/shell/${encodeURIComponent(short(job.id))}/own`)))}>
+          <button type="button" onClick={() => attempt(shellOpen(here))}>
             {t("files.terminal")}
           </button>
         )}

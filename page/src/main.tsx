@@ -83,7 +83,7 @@ function View({ hash, user }: { hash: string; user: User }): JSX.Element {
   if (view === "reserve") return <AdminView role={user.role} section="reservations" marked={{ nodes: name, start: Number(rest[0]), end: Number(rest[1]) }} />;
   const manager = user.role === "manager";
   if (view === "try") return <SubmitView manager={manager} first={{ nodes: name, ppn: rest[0], walltime: clock(Number(rest[1])), after: localText(Number(rest[2])) }} />;
-  if (view === "shell" && name) return <ShellView key={name} id={name} own={rest[0] === "own"} />;
+  if (view === "shell" && name) return <ShellView key={name} id={name} />;
   if (view === "change" && name) return <ChangeView key={name} id={name} />;
   if (view === "template" && name) return <AgainView key={`template ${name}`} from={name} template manager={manager} />;
   if (view === "submit") return name ? <AgainView key={name} from={name} manager={manager} /> : <SubmitView manager={manager} />;

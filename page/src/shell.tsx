@@ -5,7 +5,7 @@
 import type { JSX } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { post, Refused, send, type Job } from "./api";
-import { jobLink, outcome, Problem, useLive, useTitle, whyOf } from "./parts";
+import { jobLink, outcome, Problem, short, useLive, useTitle, whyOf } from "./parts";
 import { Screen } from "./screen";
 import { type Run } from "./terminal";
 import { t } from "./text";
@@ -240,12 +240,18 @@ function TerminalCard({ job, onEnd }: { job: string; onEnd: (e: Error | null) =>
   );
 }
 
-/* A job that does nothing but hold a place for a shell in a directory; deleted when that ends. */
-export function shellJob(directory: string): Promise<{ id: string }> {
-  return post("/v1/jobs", { name: "terminal", script: "#!/bin/sh\nexec sleep 28800\n", workdir: directory, resources: ["ncpus=1,walltime=4:00:00"], output: "/dev/null", error: "/dev/null", mail: "n", rerunnable: false });
+/* Jobs of their own for shells, which end with them. Not in the address: a link that somebody sends must not delete a job. */
+const made = new Set<string>();
+
+/* Opens a shell in a directory, in a job that does nothing but hold a place for it. */
+export async function shellOpen(directory: string): Promise<void> {
+  const job = await post<{ id: string }>("/v1/jobs", { name: "terminal", script: "#!/bin/sh\nexec sleep 28800\n", workdir: directory, resources: ["ncpus=1,walltime=4:00:00"], output: "/dev/null", error: "/dev/null", mail: "n", rerunnable: false });
+  made.add(short(job.id));
+  location.hash = `#/shell/${encodeURIComponent(short(job.id))}`;
 }
 
-export function ShellView({ id, own }: { id: string; own: boolean }): JSX.Element {
+export function ShellView({ id }: { id: string }): JSX.Element {
+  const own = made.has(id);
   const { data: job, error } = useLive<Job>(`/v1/jobs/${encodeURIComponent(id)}`, (c) => !!c.job && c.job.startsWith(id));
   const [ended, setEnded] = useState<{ error: Error | null } | null>(null);
   const [count, setCount] = useState(0);

@@ -417,7 +417,7 @@ async function shell() {
   await go(`#/files/${encodeURIComponent(process.env.WORK)}`, "Files");
   await page.getByRole("button", { name: "Open a terminal here" }).click();
   await page.getByText("The shell opens when the job runs: ").waitFor();
-  const id = (await page.url()).split("/").at(-2);
+  const id = (await page.url()).split("/").at(-1);
   await go("#/jobs", "Jobs");
   await page.getByLabel("State").selectOption("ended");
   await page.getByRole("row", { name: new RegExp(`${id} .*terminal.*cancelled`) }).waitFor();
