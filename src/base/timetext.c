@@ -270,20 +270,20 @@ static int zone_read(const char **at, bool *ret_local, int64_t *ret_east, struct
 static int clock_next(const char *text, int64_t now, int64_t *ret_instant, struct err *err)
 {
 	time_t at = now;
-	struct tm tm;
+	struct tm today, tm;
 	int rc;
 
-	if (!localtime_r(&at, &tm))
+	if (!localtime_r(&at, &today))
 		return err_set(err, -EINVAL, "too far in the future");
-	if ((rc = clock_read(&text, &tm, err)) < 0)
+	if ((rc = clock_read(&text, &today, err)) < 0)
 		return rc;
 	if (*text)
 		return err_set(err, -EINVAL, NOT_CLOCK);
-	tm.tm_isdst = -1;
+	today.tm_isdst = -1;
+	tm = today; /* mktime() changes a time that clocks skip */
 	if ((*ret_instant = mktime(&tm)) <= now) {
-		tm.tm_mday++;
-		tm.tm_isdst = -1;
-		*ret_instant = mktime(&tm);
+		today.tm_mday++;
+		*ret_instant = mktime(&today);
 	}
 	return 0;
 }

@@ -177,12 +177,37 @@ static void test_instant(void **state)
 	assert_string_equal(instant_format(TIME_NEVER, buf, sizeof buf), "never");
 }
 
+/* A time of day on the day on which clocks in Berlin skip 02:00 to 03:00, and on the next. */
+static void test_skipped(void **state)
+{
+	static const struct {
+		const char *text, *now, *instant;
+	} rows[] = {
+		{"04:00", "2026-03-29 01:45", "2026-03-29 04:00:00"},
+		{"02:30", "2026-03-29 03:45", "2026-03-30 02:30:00"},
+		{"01:30", "2026-03-29 03:45", "2026-03-30 01:30:00"},
+	};
+	struct err err;
+	char buf[64];
+	int64_t now, t;
+
+	(void)state;
+	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+	tzset();
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		assert_int_equal(instant_parse(rows[i].now, 0, &now, &err), 0);
+		assert_int_equal(instant_parse(rows[i].text, now, &t, &err), 0);
+		assert_string_equal(instant_format(t, buf, sizeof buf), rows[i].instant);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_duration_parse),
 		cmocka_unit_test(test_duration_format),
 		cmocka_unit_test(test_instant),
+		cmocka_unit_test(test_skipped),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);
