@@ -196,14 +196,16 @@ int month_days(int64_t month, int64_t year)
 	return days[month - 1] + (month == 2 && leap);
 }
 
-/* Reads "2013-07-03" or "3-07-2013": the field that is larger than any day is the year. */
-static int date_read(const char **at, struct tm *tm, struct err *err)
+/* Reads "2013-07-03" or "3-07-2013": the field that is larger than any day is the year. `now`: as of
+ * instant_parse(). */
+static int date_read(const char **at, int64_t now, struct tm *tm, struct err *err)
 {
 	int64_t a, b, c;
 
 	if (!number_read(at, &a) || *(*at)++ != '-' || !number_read(at, &b) || *(*at)++ != '-' || !number_read(at, &c))
 		return err_set(err, -EINVAL,
-			       "not a date and time (use HH:MM, DD-MM-YYYY HH:MM, YYYY-MM-DDTHH:MM or +2h)");
+			       now > 0 ? "not a date and time (use HH:MM, DD-MM-YYYY HH:MM, YYYY-MM-DDTHH:MM or +2h)"
+				       : "not a date and time (use DD-MM-YYYY HH:MM or YYYY-MM-DDTHH:MM)");
 
 	int64_t year = a > 31 ? a : c, day = a > 31 ? c : a;
 	if (year < 1970 || year > 9999)
@@ -307,7 +309,7 @@ int instant_parse(const char *text, int64_t now, int64_t *ret_instant, struct er
 	}
 	if (now > 0 && text[strspn(text, "0123456789")] == ':')
 		return clock_next(text, now, ret_instant, err);
-	if ((rc = date_read(&text, &tm, err)) < 0)
+	if ((rc = date_read(&text, now, &tm, err)) < 0)
 		return rc;
 	if (*text == 'T' || *text == ' ')
 		text++;

@@ -171,6 +171,7 @@ static void test_instant(void **state)
 	}
 	assert_int_equal(instant_parse("+2h", INT64_MAX - 5, &t, &err), -EINVAL);
 	assert_int_equal(instant_parse("18:00", 0, &t, &err), -EINVAL);
+	assert_string_equal(err.text, "not a date and time (use DD-MM-YYYY HH:MM or YYYY-MM-DDTHH:MM)");
 	assert_string_equal(instant_format(UTC_2331 + 3 * 3600, buf, sizeof buf), "2013-07-03 23:31:00");
 	assert_int_equal(instant_parse(buf, 0, &t, &err), 0);
 	assert_int_equal(t, UTC_2331 + 3 * 3600);
