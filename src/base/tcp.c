@@ -16,8 +16,6 @@
 #include "base/err.h"
 #include "base/ticks.h"
 
-#define WAITING_MOST 128 /* connections that wait to be accepted, at most */
-
 int where_parse(const char *where, char *ret_host, size_t host_size, char *ret_port, size_t port_size, struct err *err)
 {
 	const char *colon = strrchr(where, ':'), *port = colon ? colon + 1 : where, *host = where;
@@ -83,7 +81,10 @@ int tcp_reach(const char *host, const char *port, int64_t ms, struct err *err)
 	for (const struct addrinfo *a = list; a && fd < 0; a = a->ai_next)
 		fd = address_connect(a, ms);
 	freeaddrinfo(list);
-	return fd < 0 ? err_set(err, fd, "%s:%s can't be reached: %s", host, port, strerror(-fd)) : fd;
+	if (fd < 0)
+		err_set(err, fd, strchr(host, ':') ? "[%s]:%s can't be reached: %s" : "%s:%s can't be reached: %s",
+			host, port, strerror(-fd));
+	return fd;
 }
 
 /* ---- listening ---- */
@@ -97,7 +98,7 @@ static int family_listen(const struct sockaddr *a, socklen_t n)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
 	if ((a->sa_family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) < 0) ||
-	    bind(fd, a, n) < 0 || listen(fd, WAITING_MOST) < 0) {
+	    bind(fd, a, n) < 0 || listen(fd, SOMAXCONN) < 0) {
 		rc = -errno;
 		close(fd);
 		return rc;
