@@ -78,8 +78,11 @@ int tcp_reach(const char *host, const char *port, int64_t ms, struct err *err)
 
 	if (rc)
 		return err_set(err, -EHOSTUNREACH, "%s: there is no such host: %s", host, gai_strerror(rc));
-	for (const struct addrinfo *a = list; a && fd < 0; a = a->ai_next)
-		fd = address_connect(a, ms);
+	for (const struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
+		rc = address_connect(a, ms);
+		if (a == list || (rc != -ENETUNREACH && rc != -EADDRNOTAVAIL && rc != -EAFNOSUPPORT))
+			fd = rc;
+	}
 	freeaddrinfo(list);
 	if (fd < 0)
 		err_set(err, fd, strchr(host, ':') ? "[%s]:%s can't be reached: %s" : "%s:%s can't be reached: %s",

@@ -2,9 +2,11 @@
  * test_tcp.c - hosts and ports as text, and blocking TCP (src/base/tcp.h).
  */
 #include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +20,22 @@
 
 #define CONNECT_MS 2000
 #define MANY 200 /* connections at once */
+
+int __real_getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **ret);
+int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **ret);
+
+/* Gives the host "mixed" 127.0.0.1, and then an address of a family that no socket has. */
+int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **ret)
+{
+	bool mixed = strcmp(host, "mixed") == 0;
+	int rc = __real_getaddrinfo(mixed ? "127.0.0.1" : host, port, hints, ret);
+
+	if (rc == 0 && mixed) {
+		assert_int_equal(__real_getaddrinfo("127.0.0.1", port, hints, &(*ret)->ai_next), 0);
+		(*ret)->ai_next->ai_family = AF_UNSPEC;
+	}
+	return rc;
+}
 
 static void test_where(void **state)
 {
@@ -98,6 +116,7 @@ static void test_unreachable(void **state)
 	assert_string_equal(err.text, text);
 	assert_true(tcp_reach("::1", "0", CONNECT_MS, &err) < 0);
 	assert_non_null(strstr(err.text, "[::1]:0 can't be reached: "));
+	assert_int_equal(tcp_reach("mixed", port, CONNECT_MS, &err), -ECONNREFUSED);
 	close(fd);
 }
 
