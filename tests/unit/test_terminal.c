@@ -353,7 +353,7 @@ static void refused(void **state)
 		{USER, "/v1/jobs/3/terminal", PTY_PROTOCOL, 409, "The job has not started yet: there is no terminal."},
 		{USER, "/v1/jobs/9/terminal", PTY_PROTOCOL, 404, "no job 9"},
 		{OTHER, "/v1/jobs/1/enter", TASK_PROTOCOL, 403, "Only its owner can enter a job."},
-		{USER, "/v1/jobs/1/enter", NULL, 400, "This is no HTTP"},
+		{USER, "/v1/jobs/1/enter", NULL, 400, "A program does not speak HTTP"},
 		{USER, "/v1/jobs/2/enter", TASK_PROTOCOL, 409,
 		 "The job has not started yet: there is nothing to enter."},
 		{USER, "/v1/jobs/1/enter?node=n2", TASK_PROTOCOL, 404, "The job does not run on node n2."},

@@ -40,7 +40,7 @@ int script_read(const json_t *job, struct arena *a, const char **ret, size_t *re
 		*ret_n = json_string_length(v);
 	} else if (coded) {
 		if (base64_decode(json_string_value(b), json_string_length(b), &text) < 0)
-			return err_set(err, -EINVAL, "script_base64 is no base64");
+			return err_set(err, -EINVAL, "script_base64 is not base64");
 		*ret = memcpy(arena_alloc(a, text.n + 1), strbuf_text(&text), text.n); /* it may hold NULs */
 		*ret_n = text.n;
 		strbuf_fini(&text);

@@ -124,7 +124,7 @@ static const struct field node_fields[] = {
 	{"note", .is = IS_TEXT | IS_NULL},
 	{"class", .is = IS_TEXT | IS_NULL},
 	{"workstation", .is = IS_TEXT | IS_NULL,
-	 "the policy for its owner: docs/workstations.md; null: it is no workstation"},
+	 "the policy for its owner: docs/workstations.md; null: it is not a workstation"},
 	{"features", .is = IS_LIST | IS_TEXT, "words; as a text, joined by commas", .item = IS_TEXT},
 	{"cpus", .is = IS_INT | IS_NULL, "at most as many as there are; null: all"},
 	{"gpus", .is = IS_INT | IS_NULL, "at most as many as there are; null: all"},

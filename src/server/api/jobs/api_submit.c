@@ -147,7 +147,7 @@ static int hook_covers(const struct submit_work *w, struct err *err)
 	if (!w->hook || w->hook->unheard || w->hook->answers.n == w->jobs.n)
 		return 0;
 	return err_set(err, -EINVAL,
-		       "the site's hooks can't read the body: a member is there twice, or a job is no object");
+		       "the site's hooks can't read the body: a member is there twice, or a job is not an object");
 }
 
 /* Finishes a submission all of whose jobs exist. */

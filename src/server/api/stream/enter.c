@@ -294,7 +294,8 @@ void api_enter(struct server *s, const struct call *c)
 	if (!own_job(s, c, &id))
 		return;
 	if (!upgrade || strcasecmp(upgrade, TASK_PROTOCOL) != 0)
-		http_error(c->r, CODE_BAD_REQUEST, "This is no HTTP: ask with 'Connection: Upgrade' and 'Upgrade: %s'.",
+		http_error(c->r, CODE_BAD_REQUEST,
+			   "A program does not speak HTTP: send 'Connection: Upgrade' and 'Upgrade: %s'.",
 			   TASK_PROTOCOL);
 	else if ((k = ticket_make(s, c, id)))
 		http_upgrade(c->r, TASK_PROTOCOL, on_taken, k);

@@ -310,7 +310,8 @@ static bool terminal_may(struct server *s, struct http_request *r, const struct 
 		http_error(r, CODE_BAD_STATE, "The job has no terminal: it is not interactive (qsub -I).");
 	else if (!upgrade || strcasecmp(upgrade, PTY_PROTOCOL) != 0)
 		http_error(r, CODE_BAD_REQUEST,
-			   "A terminal is no HTTP: ask with 'Connection: Upgrade' and 'Upgrade: %s'.", PTY_PROTOCOL);
+			   "A terminal does not speak HTTP: send 'Connection: Upgrade' and 'Upgrade: %s'.",
+			   PTY_PROTOCOL);
 	else if (entry_ended(s, id))
 		http_error(r, CODE_FINISHED, "The job has ended.");
 	else if (!attempt_find(s, id, entry_job(s, id)->attempt))
