@@ -108,7 +108,8 @@ struct entry {
 	struct outcome *outcome;
 	int64_t modified;
 	int32_t exit_status;
-	/* the owner's previous entry; 0: none. Derived, and kept when the entry is forgotten */
+	/* the owner's entry that was accepted before; 0: none. Derived, and kept when the entry is
+	 * forgotten */
 	uint32_t before;
 	uint8_t holds;		       /* bits of enum block that users have set */
 	uint8_t intent;		       /* enum intent, while it runs */

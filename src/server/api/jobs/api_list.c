@@ -303,15 +303,22 @@ static int choose(struct listing *l, const char *ids, struct map *wholes, struct
 	return 0;
 }
 
-/* Selects the jobs of the one user that the list is about by their chain, which begins with the
- * newest. */
+static int by_id(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a & ~WHOLE, y = *(const uint32_t *)b & ~WHOLE;
+
+	return (x > y) - (x < y);
+}
+
+/* Selects the jobs of the one user that the list is about by their chain, which is in the order of
+ * their acceptance: what is accepted in slices got its ids before. */
 static void choose_own(struct listing *l)
 {
 	struct server *s = l->s;
 	uint32_t id = l->f.user.last ? tally_of(s, l->f.user.last, 0)->newest : 0;
 	int looked = 0;
 
-	for (; id && id >= l->at && looked <= OWN_MOST; id = s->jobs->entries.v[id].before, looked++) {
+	for (; id && looked <= OWN_MOST; id = s->jobs->entries.v[id].before, looked++) {
 		const struct entry *e = &s->jobs->entries.v[id];
 		const struct array *a = e->spec && job_key_index(e->key) >= 0 && !l->f.expand
 						? array_find(s, job_key_number(e->key))
@@ -327,11 +334,8 @@ static void choose_own(struct listing *l)
 		return;
 	}
 	l->at = 0;
-	for (size_t i = 0; i < l->ids.n / 2; i++) {
-		uint32_t other = l->ids.v[l->ids.n - 1 - i];
-		l->ids.v[l->ids.n - 1 - i] = l->ids.v[i];
-		l->ids.v[i] = other;
-	}
+	if (l->ids.n > 1)
+		qsort(l->ids.v, l->ids.n, sizeof *l->ids.v, by_id);
 }
 
 struct ending {
