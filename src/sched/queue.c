@@ -241,6 +241,8 @@ static bool queue_retire(struct sched *s, uint32_t id, struct waiting *ret)
 		history_unwait(s, job, ret->pred);
 	if (s->limits && !ret->line) /* a job that waits in line behind it may be next */
 		limits_stir(s->limits, job->limits);
+	if (s->ears.marks && ret->line)
+		marks_set(s->ears.marks, id);
 	vec_push(&s->line.spare, job->waiting);
 	job->waiting = WAITING_NONE;
 	s->line.mixed = true;

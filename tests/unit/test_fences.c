@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/marks.h"
 #include "plan/fence.h"
 #include "rules/limit.h"
 #include "sched/explain.h"
@@ -230,6 +231,35 @@ static void test_lined_up(void **state)
 	lined_up("artaras");
 }
 
+/* Whoever watches is told of a job that leaves the line behind its limit, though no event says so. */
+static void test_watched(void **state)
+{
+	struct limits *l = limits_create();
+	struct marks marks = {0};
+
+	(void)state;
+	open_world("easy", TIME_NEVER);
+	sched_limit(w.s, l);
+	limits_cap(l, LIMIT_OF_USER, 1, LIMIT_JOBS, 1);
+	w.limits_of_next = limits_class(l, &(struct limit_party){.user = 1});
+	world_common(&w, 0, "nodes=1:ppn=8", 90);
+
+	uint32_t second = world_common(&w, 0, "nodes=1:ppn=4", 60);
+
+	marks_take(&marks, 0);
+	sched_watch(w.s, &marks);
+	world_cycle(&w, 0);
+	assert_true(sched_in_line(w.s, second));
+	assert_true(marks_take(&marks, 0));
+	sched_withdraw(w.s, second, 1); /* as for another request */
+	sched_readmit(w.s, second, 1);
+	assert_false(sched_in_line(w.s, second));
+	assert_true(marks_take(&marks, 0));
+	world_fini(&w);
+	limits_destroy(l);
+	vec_free(&marks.changed);
+}
+
 /* Jobs that wait for their reservation to begin take no place from others, however few places
  * there are. */
 static void places_left(const char *policy)
@@ -397,10 +427,11 @@ static void test_parted(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parted), cmocka_unit_test(test_common),  cmocka_unit_test(test_passed),
-		cmocka_unit_test(test_put_up), cmocka_unit_test(test_left),    cmocka_unit_test(test_lined_up),
-		cmocka_unit_test(test_places), cmocka_unit_test(test_patient), cmocka_unit_test(test_delayed_beyond)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_parted),  cmocka_unit_test(test_common),
+					   cmocka_unit_test(test_passed),  cmocka_unit_test(test_put_up),
+					   cmocka_unit_test(test_left),	   cmocka_unit_test(test_lined_up),
+					   cmocka_unit_test(test_watched), cmocka_unit_test(test_places),
+					   cmocka_unit_test(test_patient), cmocka_unit_test(test_delayed_beyond)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
