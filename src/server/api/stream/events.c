@@ -294,7 +294,8 @@ int64_t streams_next(const struct server *s)
 {
 	const struct event_ring *ring = s->audience->ring;
 
-	return ring && ring->told < ring->n && s->audience->streams.n ? s->audience->streams_us : TIME_NEVER;
+	return ring && ring->told < ring->n && s->audience->streams.n && !s->turn->trouble ? s->audience->streams_us
+											   : TIME_NEVER;
 }
 
 /* Gives a listener the events that were not told yet; `all` is the text of all of them. */
