@@ -526,11 +526,13 @@ static void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec 
 uint32_t entries_reserve(struct server *s, int64_t count)
 {
 	uint32_t first = s->cluster->njobs;
+	/* until they are filled, for which they may wait, or for ever: keys are in order */
+	struct entry empty = {.key = s->jobs->entries.v[s->jobs->entries.n - 1].key};
 
 	for (int64_t i = 0; i < count; i++)
 		cluster_add_job(s->cluster);
 	while (s->jobs->entries.n < s->cluster->njobs)
-		vec_push(&s->jobs->entries, (struct entry){0});
+		vec_push(&s->jobs->entries, empty);
 	return first;
 }
 
