@@ -45,7 +45,7 @@ static unsigned set_class(struct sizes *x, uint32_t set, const struct request *r
 	return SIZES_SETS + i;
 }
 
-unsigned size_class(struct sched *s, const struct job *job)
+static unsigned class_of(struct sched *s, const struct job *job)
 {
 	const struct request *r = cluster_job_request(s->c, job);
 	const struct shape *shapes = s->c->shapes.v;
@@ -62,6 +62,14 @@ unsigned size_class(struct sched *s, const struct job *job)
 		if (shapes[r->frag[i].shape].need.v[RES_CPU] < size_cpus[step])
 			break;
 	return SIZES_SUMS + step * SIZES_COUNTS + step_of(size_count, SIZES_COUNTS, count);
+}
+
+unsigned size_class(struct sched *s, const struct job *job)
+{
+	unsigned class = class_of(s, job);
+
+	s->sizes.used[class / 64] |= UINT64_C(1) << class % 64;
+	return class;
 }
 
 /* Returns true if a job that does not fit on the nodes as they are does not start: nothing is moved
@@ -147,31 +155,30 @@ static int32_t gap_length(const struct sched *s, int64_t cpus, int64_t until)
 	return (int32_t)(until - s->now < REACH_MOST ? until - s->now : REACH_MOST);
 }
 
-static void gap_open(struct gap *g, unsigned class, int32_t length)
+/* Returns the least number of CPUs that jobs of a class need. */
+static int64_t class_cpus(unsigned class)
 {
-	g->reach.length[class] = length;
-	if (length != REACH_NONE)
-		g->open[g->n++] = (uint8_t) class;
+	unsigned i = class - SIZES_SUMS;
+
+	if (class < SIZES_SUMS)
+		return INT64_C(1) << class;
+	return class < SIZES_SETS ? (int64_t)size_cpus[i / SIZES_COUNTS] * size_count[i % SIZES_COUNTS] : 1;
 }
 
 void sizes_gap(const struct sched *s, struct gap *ret)
 {
-	int64_t free = s->window.cpus[0];
 	bool hold = sizes_hold(s);
 
 	ret->n = 0;
-	for (unsigned i = 0; i < RANKS_CLASSES; i++)
-		ret->reach.length[i] = REACH_NONE;
-	for (unsigned i = 0; i < SIZES_SUMS && INT64_C(1) << i <= free; i++)
-		gap_open(ret, i, gap_length(s, INT64_C(1) << i, TIME_NEVER));
-	for (unsigned i = 0; i < SIZES_CPUS && size_cpus[i] <= free; i++)
-		for (unsigned k = 0; k < SIZES_COUNTS && (int64_t)size_cpus[i] * size_count[k] <= free; k++) {
-			unsigned class = SIZES_SUMS + i * SIZES_COUNTS + k;
-			gap_open(ret, class,
-				 gap_length(s, (int64_t)size_cpus[i] * size_count[k],
-					    hold ? sizes_until(&s->sizes, class) : TIME_NEVER));
+	for (unsigned word = 0; word < RANKS_CLASSES / 64; word++)
+		for (uint64_t used = s->sizes.used[word]; used; used &= used - 1) {
+			unsigned class = word * 64 + (unsigned)__builtin_ctzll(used);
+			int64_t cpus = class_cpus(class);
+			int32_t length = REACH_NONE;
+			if (cpus <= s->window.cpus[0])
+				length = gap_length(s, cpus, hold ? sizes_until(&s->sizes, class) : TIME_NEVER);
+			ret->reach.length[class] = length;
+			if (length != REACH_NONE)
+				ret->open[ret->n++] = (uint8_t) class;
 		}
-	for (unsigned i = 0; i < s->sizes.nsets && free > 0; i++)
-		gap_open(ret, SIZES_SETS + i,
-			 gap_length(s, 1, hold ? sizes_until(&s->sizes, SIZES_SETS + i) : TIME_NEVER));
 }

@@ -36,11 +36,12 @@ struct sizes {
 	int64_t fragments[SIZES_CPUS][SIZES_COUNTS], partition[SIZES_SETS_MOST];
 	uint32_t set[SIZES_SETS_MOST]; /* sets of nodes that have a class, `nsets` of them */
 	unsigned nsets;
+	uint64_t used[RANKS_CLASSES / 64]; /* classes that some job has had */
 };
 
 /* Returns the class of a job; a set of nodes may get a class. */
 unsigned size_class(struct sched *s, const struct job *job);
-/* Returns the longest job that may fit now, per class. */
+/* Writes the longest job that may fit now, per class that some job has had. */
 void sizes_gap(const struct sched *s, struct gap *ret);
 /* Notes that a job, of this class, did not fit on the nodes. */
 void sizes_failed(struct sched *s, uint32_t job, unsigned class);
