@@ -1,7 +1,7 @@
 /*
- * marks.h - which blocks of a numbered range have changed since somebody looked: what is summed up
- * for each block is then computed again for those alone. Blocks that nobody has looked at count as
- * changed. {0}: all of them.
+ * marks.h - remembers which blocks of a numbered range have changed since a caller last took them,
+ * so that it computes the sums of only those blocks again. A block that was never taken counts as
+ * changed; {0} is valid, and means that all have changed.
  */
 #ifndef BASE_MARKS_H
 #define BASE_MARKS_H
@@ -28,8 +28,8 @@ static inline void marks_set_all(struct marks *m)
 	vec_clear(&m->changed);
 }
 
-/* Returns true if the block has changed, and forgets that. Blocks are asked for in order, from 0
- * on. */
+/* Returns true if the block has changed, and clears its mark. Blocks are first taken in order, from
+ * 0 on. */
 static inline bool marks_take(struct marks *m, uint32_t block)
 {
 	if (block >= m->changed.n) {

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /* Returns how a job ended, for people: "succeeded", "failed (9)", "killed (memory)". `cause`: as in
- * the API; "": it ended by itself. A state of the history gives a word without the status. */
+ * the API; "": it ended by itself. For a state of the history the status is ignored. */
 const char *outcome_text(int64_t status, const char *cause, char *buf, size_t size);
 
 #endif

@@ -196,8 +196,8 @@ int month_days(int64_t month, int64_t year)
 	return days[month - 1] + (month == 2 && leap);
 }
 
-/* Reads "2013-07-03" or "3-07-2013": the field that is larger than any day is the year. `now`: as of
- * instant_parse(). */
+/* Reads "2013-07-03" or "3-07-2013": the field that is larger than any day is the year. `now` is
+ * that of instant_parse(). */
 static int date_read(const char **at, int64_t now, struct tm *tm, struct err *err)
 {
 	int64_t a, b, c;

@@ -30,7 +30,7 @@
 
 #define DATAGRAM_MAX 65536
 #define NURSERY_WAIT_MS 60000
-#define TRIES 5 /* starts of another nursery, which may be killed as well before it is ready */
+#define TRIES 5 /* attempts to start another nursery, each of which may be killed meanwhile */
 #define DATAGRAMS_A_TURN 256
 #define PID_WAIT_MS 1000 /* ms for a shepherd to write its pid, the first thing it does */
 
@@ -416,7 +416,8 @@ static void on_poll_closed(uv_handle_t *h)
 		e->l.failed(e->l.context, "the nursery ended, and only root can start another");
 		return;
 	}
-	kill(e->nursery.pid, SIGKILL); /* without its socket it is of no use; so waiting does not block */
+	/* a nursery without its socket is useless; waiting for a killed one does not block */
+	kill(e->nursery.pid, SIGKILL);
 	waitpid(e->nursery.pid, NULL, 0);
 	for (int i = 0; i < TRIES && rc == -EPIPE; i++)
 		rc = nursery_begin(e, &err);

@@ -368,7 +368,7 @@ static void claim_light(const struct push_results *r, claim_vec *v)
 		  "oscar's / shunt-light's at least %.3f±%.3f in %c%d", wait.value, 2 * wait.error, WHERE(wait));
 }
 
-/* In seconds: a new user gets the default, and waits for a mean of seconds. */
+/* Compares mean responses in seconds, not their ratios: seconds are what a new user notices. */
 static void claim_default(const struct push_results *r, claim_vec *v)
 {
 	struct worst w = WORST_NONE;

@@ -531,7 +531,8 @@ static bool left_band(const struct load *a, const struct load *b)
 	       fabs(a->idle - b->idle) > BAND || fabs(a->free - b->free) > BAND;
 }
 
-/* A report that was made before the last tasks of its reader came does not know them. */
+/* Stores a report at its reader. It may be older than the reader's last tasks there, so it counts
+ * at least the tasks that the reader knows of. */
 static void report_read(struct network *n, int reader, int i, struct load l)
 {
 	if (is_pool(n) && place_counts(n->c->rule.policy) && l.ours < n->own[reader][i])

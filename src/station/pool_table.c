@@ -105,8 +105,8 @@ bool pool_entry_usable(const struct pool_entry *e, const struct pool_need *need,
 	       now - e->heard <= POOL_SILENT * interval && suits(e, need);
 }
 
-/* Returns the load of one of its processors, which the policies work with. A report that was made
- * before our last tasks came there does not know them, but we do. */
+/* Returns the load of one of its processors, which the policies work with. A report may be older
+ * than our last tasks there, so it counts at least the tasks that we know of. */
 static struct load load_of(const struct pool_table *t, const struct pool_entry *e)
 {
 	struct load l = e->report.load;

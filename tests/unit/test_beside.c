@@ -213,7 +213,7 @@ static void files_are_written(void **state)
 
 #define PENDING 40
 
-/* A user whose file system does not answer keeps others from nothing. */
+/* A user whose file system does not answer does not hinder other users. */
 static void files_do_not_answer(void **state)
 {
 	const char *path = here("/v1/files/content?path=%s/data", now->dir);

@@ -94,7 +94,7 @@ static void authority_is_kept(void **state)
 	assert_true(strlen(a->secret) > 40);
 	memcpy(print, a->fingerprint, sizeof print);
 	snprintf(secret, sizeof secret, "%s", a->secret);
-	ready(f); /* it makes nothing that is there */
+	ready(f); /* it replaces nothing that exists */
 	assert_string_equal(a->fingerprint, print);
 	assert_int_equal(store_commit(f->s->store, &err), 0);
 	site_reopen(f);

@@ -226,7 +226,7 @@ static void job_first(void **state)
 	forget(&c);
 }
 
-/* There is one client, which may come again. */
+/* A terminal has one client, which may connect again. */
 static void one_client(void **state)
 {
 	struct client first, second;
@@ -263,7 +263,7 @@ static void one_client(void **state)
 	forget(&first);
 }
 
-/* A side that goes before they are joined. */
+/* Either side leaves before they are joined. */
 static void sides_leave(void **state)
 {
 	struct client first, second;

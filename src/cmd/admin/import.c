@@ -13,7 +13,7 @@
 #include "convert/past.h"
 
 #define BATCH 250
-#define BATCH_DAYS 1000 /* far below what the server takes, as the last job may be long */
+#define BATCH_DAYS 1000 /* far below the limit of the server: the last job may have run for years */
 #define BAD_SHOWN 20
 
 struct arguments {

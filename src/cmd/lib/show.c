@@ -268,8 +268,8 @@ int stamp_parse(const char *text, int64_t *ret, struct err *err)
 	tm = (struct tm){.tm_isdst = -1, .tm_year = today.tm_year};
 	if ((digits != 8 && digits != 10 && digits != 12) ||
 	    (text[digits] && (text[digits] != '.' || sscanf(text + digits, ".%2d", &seconds) != 1)))
-		return err_set(err, -EINVAL, "\"%.60s\" is no date: write [[[CC]YY]MMDD]hhmm[.SS], as in 202611151430",
-			       text);
+		return err_set(err, -EINVAL,
+			       "\"%.60s\" is not a date: write [[[CC]YY]MMDD]hhmm[.SS], as in 202611151430", text);
 	if (digits > 8) {
 		sscanf(p, digits == 12 ? "%4d" : "%2d", &year);
 		tm.tm_year = digits == 12 ? year - 1900 : year < 69 ? year + 100 : year;
