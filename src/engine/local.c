@@ -695,5 +695,6 @@ void local_stop(struct local *e)
 	uv_poll_stop(&e->results);
 	close(e->datagrams);
 	e->datagrams = -1;
-	shutdown(e->nursery.fd, SHUT_WR);
+	if (e->polling) /* otherwise the descriptor was closed, and may be another's now */
+		shutdown(e->nursery.fd, SHUT_WR);
 }

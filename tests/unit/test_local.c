@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -260,7 +261,8 @@ static void test_signal_kept(void **state)
 	ear_stop(a);
 }
 
-#define DIES "TEST_NURSERY_DIES" /* a file in the environment: the nursery that removes it dies at its start */
+/* a file in the environment: the nursery that removes it dies at its start; "always": each does */
+#define DIES "TEST_NURSERY_DIES"
 
 /* The next nursery is killed as well, while it starts. */
 static void test_killed_twice(void **state)
@@ -282,6 +284,28 @@ static void test_killed_twice(void **state)
 	unsetenv(DIES);
 	assert_int_equal(access(path, F_OK), -1);
 	ear_stop(a);
+}
+
+/* No nursery can be started again. To stop then leaves other sockets alone, of which one has the
+ * number of the lost nursery's. */
+static void test_killed_always(void **state)
+{
+	struct ear *a = ear_start(*state);
+	int pairs[8][2];
+
+	setenv(DIES, "always", 1);
+	kill(nursery_of_ours(), SIGKILL);
+	await(a, "[failed ]");
+	unsetenv(DIES);
+	assert_non_null(strstr(a->reason, "the nursery ended without a word"));
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pairs[i]), 0);
+	ear_stop(a);
+	for (int i = 0; i < 8; i++)
+		for (int end = 0; end < 2; end++)
+			assert_int_equal(send(pairs[i][end], "x", 1, MSG_NOSIGNAL), 1);
+	for (int i = 0; i < 16; i++)
+		close(pairs[i / 2][i % 2]);
 }
 
 static void opened(struct ear *a, const char *path, int flags, int mode, const char *reason)
@@ -362,8 +386,9 @@ static void test_lease(void **state)
 
 static int tests(void)
 {
-	const struct CMUnitTest all[] = {TEST(test_rooms),	  TEST(test_lost), TEST(test_signal_kept),
-					 TEST(test_killed_twice), TEST(test_open), TEST(test_lease)};
+	const struct CMUnitTest all[] = {TEST(test_rooms),	  TEST(test_lost),	    TEST(test_signal_kept),
+					 TEST(test_killed_twice), TEST(test_killed_always), TEST(test_open),
+					 TEST(test_lease)};
 
 	return cmocka_run_group_tests_name("local", all, NULL, NULL);
 }
@@ -372,7 +397,7 @@ int main(int argc, char **argv)
 {
 	const char *dies = getenv(DIES);
 
-	if (dies && unlink(dies) == 0)
+	if (dies && (strcmp(dies, "always") == 0 || unlink(dies) == 0))
 		raise(SIGKILL);
 	return nest_main(argc, argv, tests);
 }
