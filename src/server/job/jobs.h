@@ -125,6 +125,15 @@ static inline bool entry_running(const struct server *s, uint32_t id)
 {
 	return entry_job(s, id)->state == STATE_NOW || entry_job(s, id)->state == STATE_RUNNING;
 }
+/* Follows the owner's chain from an element of an array down to `first`, the array's first element,
+ * or to the last one before another of the owner's jobs, which was accepted between them. */
+static inline uint32_t entry_run(const struct server *s, uint32_t id, uint32_t first)
+{
+	while (id > first && s->jobs->entries.v[id].before == id - 1)
+		id--;
+	return id;
+}
+
 static inline bool entry_ended(const struct server *s, uint32_t id)
 {
 	return job_ended(cluster_job(s->cluster, id));

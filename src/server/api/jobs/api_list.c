@@ -324,8 +324,8 @@ static void choose_own(struct listing *l)
 						? array_find(s, job_key_number(e->key))
 						: NULL;
 		if (a)
-			id = a->first; /* its elements are adjacent */
-		if (e->spec && id >= l->at)
+			id = entry_run(s, id, a->first);
+		if (e->spec && id >= l->at && (!a || id == a->first))
 			vec_push(&l->ids, a ? id | WHOLE : id);
 	}
 	l->chosen = looked <= OWN_MOST;

@@ -218,7 +218,7 @@ static void waiting_inside(const struct subject *o, struct json *j)
 	map_fini(&l.listed);
 }
 
-/* Lists the caller's own jobs. An array is skipped in one step, since its elements are adjacent. */
+/* Lists the caller's own jobs. */
 static void own_inside(const struct subject *o, struct json *j)
 {
 	struct server *s = o->s;
@@ -230,8 +230,8 @@ static void own_inside(const struct subject *o, struct json *j)
 		const struct array *a =
 			e->spec && job_key_index(e->key) >= 0 ? array_find(s, job_key_number(e->key)) : NULL;
 		if (a)
-			id = a->first;
-		if (e->spec && e->spec->uid == o->who->uid)
+			id = entry_run(s, id, a->first);
+		if (e->spec && e->spec->uid == o->who->uid && (!a || id == a->first))
 			left -= job_write(o, j, id, a);
 	}
 }
