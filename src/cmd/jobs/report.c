@@ -182,10 +182,12 @@ static void head_print(const struct report *r)
 	if (r->rows == 1) {
 		instant_format(object_number(r->first, "ended", 0), when, sizeof when);
 		when[16] = '\0'; /* no seconds */
+		int64_t status = object_number(r->first, "exit_status", 0);
 		state = object_text(r->first, "state");
-		strbuf_printf(&text, " ended %s: %s.", when,
-			      outcome_text(object_number(r->first, "exit_status", 0),
-					   strcmp(state, "failed") == 0 ? "" : state, how, sizeof how));
+		/* in Slurm also jobs that ended with 0 may have failed */
+		strbuf_printf(
+			&text, " ended %s: %s.", when,
+			outcome_text(status, status && strcmp(state, "failed") == 0 ? "" : state, how, sizeof how));
 	} else {
 		const char *between = ", elements:";
 		json_object_foreach(r->states, state, n)
