@@ -259,8 +259,9 @@ int stamp_parse(const char *text, int64_t *ret, struct err *err)
 	struct tm tm, today;
 	int seconds = 0, year;
 
-	if (digits == 4 && !text[4]) {
-		char clock[] = {text[0], text[1], ':', text[2], text[3], '\0'};
+	if (digits == 4 && (!text[4] || sscanf(text + 4, ".%2d", &seconds) == 1)) {
+		char clock[32];
+		snprintf(clock, sizeof clock, "%.2s:%.2s:%02d", text, text + 2, seconds);
 		int rc = instant_parse(clock, now, ret, err);
 		return rc < 0 ? err_prefix(err, rc, "\"%.60s\"", text) : 0;
 	}
