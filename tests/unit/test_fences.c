@@ -231,7 +231,7 @@ static void test_lined_up(void **state)
 	lined_up("artaras");
 }
 
-/* Whoever watches is told of a job that leaves the line behind its limit, though no event says so. */
+/* A job that leaves the line behind its limit without an event is marked. */
 static void test_watched(void **state)
 {
 	struct limits *l = limits_create();
@@ -251,7 +251,7 @@ static void test_watched(void **state)
 	world_cycle(&w, 0);
 	assert_true(sched_in_line(w.s, second));
 	assert_true(marks_take(&marks, 0));
-	sched_withdraw(w.s, second, 1); /* as for another request */
+	sched_withdraw(w.s, second, 1);
 	sched_readmit(w.s, second, 1);
 	assert_false(sched_in_line(w.s, second));
 	assert_true(marks_take(&marks, 0));
