@@ -314,13 +314,17 @@ static void stream_tell(struct stream *t, const struct event_ring *ring, const s
  * each of them costs a write. */
 void stream_flush(struct server *s)
 {
+	static const char missed[] = "event: gap\ndata: {\"text\": \"too many at once: some were left out\"}\n\n";
 	struct event_ring *ring = s->audience->ring;
 	struct strbuf all = {0};
 
 	if (!ring || ring->told == ring->n || (s->audience->streams.n && streams_rest(s)))
 		return;
-	if (ring->n - ring->told > RING)
+	bool lost = ring->n - ring->told > RING;
+	if (lost)
 		ring->told = ring->n - RING;
+	for (size_t i = 0; i < s->audience->streams.n && lost; i++)
+		stream_put(s->audience->streams.v[i], missed, sizeof missed - 1);
 	for (uint64_t i = ring->told; i < ring->n && s->audience->streams.n; i++)
 		strbuf_puts(&all, ring->line[i % RING].text);
 	for (size_t i = 0; i < s->audience->streams.n; i++)
