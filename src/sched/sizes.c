@@ -81,7 +81,7 @@ static bool sizes_count(const struct sched *s)
 
 static bool sizes_hold(const struct sched *s)
 {
-	return s->sizes.at == s->now && s->sizes.given == s->p->given;
+	return s->sizes.at == s->now && s->sizes.given == s->p->given && sizes_count(s);
 }
 
 static unsigned row_of(unsigned class)

@@ -28,11 +28,11 @@ struct halves {
 	uint32_t stays; /* the job that can't be moved; JOB_NONE: both can */
 };
 
-static void halves_open(struct halves *h, enum job_kind kind, int64_t deadline)
+static void halves_open_with(struct halves *h, const char *policy, enum job_kind kind, int64_t deadline)
 {
 	uint32_t filler;
 
-	world_init(&h->w, "oscar");
+	world_init(&h->w, policy);
 	world_add_nodes(&h->w, 2, 4);
 	world_open(&h->w);
 	h->stays = JOB_NONE;
@@ -46,6 +46,11 @@ static void halves_open(struct halves *h, enum job_kind kind, int64_t deadline)
 	assert_int_equal(world_node(&h->w, h->a, 0), world_node(&h->w, filler, 0));
 	assert_int_not_equal(world_node(&h->w, h->a, 0), world_node(&h->w, h->b, 0));
 	sched_finish(h->w.s, filler, 1, NULL);
+}
+
+static void halves_open(struct halves *h, enum job_kind kind, int64_t deadline)
+{
+	halves_open_with(h, "oscar", kind, deadline);
 }
 
 static void moved_elsewhere(void **state)
@@ -170,6 +175,25 @@ static void one_move_for_each(void **state)
 	world_fini(&h.w);
 }
 
+/* What was learnt of the nodes while nothing could be moved says nothing once something can. */
+static void allowed_within_the_same_second(void **state)
+{
+	(void)state;
+	struct halves h;
+	uint32_t wide;
+
+	halves_open_with(&h, "fcfs", KIND_COMMON, TIME_NEVER);
+	sched_on_move(h.w.s, NULL, NULL);
+	wide = world_common(&h.w, 100, "nodes=1:ppn=4", 50);
+	world_cycle(&h.w, 100);
+	assert_int_equal(world_job(&h.w, wide)->state, STATE_CANDIDATE);
+	sched_on_move(h.w.s, cost_of, &h.stays);
+	sched_refresh(h.w.s);
+	world_cycle(&h.w, 100);
+	assert_int_equal(world_job(&h.w, wide)->state, STATE_RUNNING);
+	world_fini(&h.w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -177,6 +201,7 @@ int main(void)
 		cmocka_unit_test(moved_with_all_parts),
 		cmocka_unit_test(not_worth_it),
 		cmocka_unit_test(soon_worth_it),
+		cmocka_unit_test(allowed_within_the_same_second),
 		cmocka_unit_test(who_has_a_deadline_stays),
 		cmocka_unit_test(one_move_for_each),
 	};
