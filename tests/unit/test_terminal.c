@@ -343,9 +343,8 @@ static void refused(void **state)
 		int status;
 		const char *text;
 	} rows[] = {
-		{USER, "/v1/jobs/1/terminal", NULL, 400,
-		 "ask with 'Connection: Upgrade' and 'Upgrade: shunt-terminal'"},
-		{USER, "/v1/jobs/1/terminal", "websocket", 400, "ask with"},
+		{USER, "/v1/jobs/1/terminal", NULL, 400, "send 'Connection: Upgrade' and 'Upgrade: shunt-terminal'"},
+		{USER, "/v1/jobs/1/terminal", "websocket", 400, "does not speak HTTP"},
 		{USER, "/v1/jobs/1/terminal?key=0123456789012345678901234567890123456789", PTY_PROTOCOL, 400,
 		 "The key has more than 39"},
 		{OTHER, "/v1/jobs/1/terminal", PTY_PROTOCOL, 403, "A job's terminal is its owner's alone."},
