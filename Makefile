@@ -33,8 +33,9 @@ up: build
 	@echo
 	@tools/first-job build/src/cmd examples/hello.sh
 
-down: build
-	@build/src/cmd/shunt down
+# Without building: what runs can be stopped whatever the sources are like now.
+down:
+	@if [ -x build/src/cmd/shunt ]; then build/src/cmd/shunt down; else echo "Nothing was built here: 'make up' starts a server."; fi
 
 test: packages-test moved-build-test build-test/build.ninja
 	@ninja -C build-test
