@@ -4,7 +4,8 @@
  * The sum of what is free says little on many nodes: where single CPUs are free on each, a job of
  * whole nodes fits the sum, is tried on the nodes, and fails. So after a failure the plan is asked
  * until when nodes can hold one, two, ... fragments of that size (plan/ahead.h), and scans skip all
- * jobs that need more. That is a bound, never a promise: it does not change what starts.
+ * jobs that need more. That is a bound, never a promise: what is skipped would have failed. Only
+ * greedy policies, which choose among the jobs that they find, may find others because of it.
  */
 #ifndef SCHED_SIZES_H
 #define SCHED_SIZES_H
