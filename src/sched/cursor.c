@@ -2,9 +2,10 @@
  * cursor.c - see cursor.h.
  *
  * The cube root of a priority of WFP3, cbrt(cpus) / length x wait, is a line in time. So the
- * highest priority in a block of jobs is the upper envelope of their lines: it is computed when the
- * block has changed, and read at any later instant. A heap holds the blocks by that bound; a block
- * that comes to its top is replaced with its jobs, by their exact keys.
+ * highest priority in a group of jobs is the upper envelope of their lines: it is computed when the
+ * group has changed, and read at any later instant; that of a block of groups is the envelope of
+ * theirs. A heap holds the blocks by that bound; a block that comes to its top is replaced with its
+ * groups, and a group with its jobs, by their exact keys.
  */
 #include "sched/cursor.h"
 
@@ -14,20 +15,26 @@
 #include "sched/sched_internal.h"
 
 #define NO_BLOCK UINT32_MAX
+#define NO_GROUP UINT32_MAX
 #define LAST 0x1p62	   /* an instant that never comes */
 #define SHAPE_CLASS 0x1p40 /* more than the length of any job, seconds */
 /* shares of a bound, and of the largest number that it was computed from, that rounding may cost */
 #define ROUNDING 1e-9
 #define CANCELLING 1e-12
 
-/* Upper envelope of the lines of a block, from `since` on. */
-struct envelope {
+/* A line that is the highest of its envelope. */
+struct line_part {
+	double value, slope; /* at `since` */
+	double from;	     /* seconds since `since` */
+};
+
+/* Upper envelopes of the lines of a block's groups, from `since` on, and that of the block behind
+ * them. */
+struct envelopes {
 	double since, scale;
-	size_t n;
-	struct line_part {
-		double value, slope; /* at `since` */
-		double from;	     /* seconds since `since` */
-	} part[];
+	uint32_t cap;
+	uint32_t begin[RANKS_GROUPS + 2]; /* position of each envelope; the end of the last one */
+	struct line_part part[];
 };
 
 double rising_shape(unsigned class, int64_t length)
@@ -74,14 +81,67 @@ static const struct line_part *envelope_next(const struct line_part *all, size_t
 	return best;
 }
 
-static struct envelope *envelope_make(const struct cursor *i, const struct queued *v, size_t n)
+/* Makes the envelope of lines. Returns how many of them it has. */
+static uint32_t envelope_make(const struct line_part *all, size_t n, struct line_part *ret)
 {
-	struct envelope *x = mem_alloc(sizeof *x + n * sizeof *x->part);
-	struct line_part all[RANKS_BLOCK];
 	const struct line_part *last = NULL;
-	double from, root = 0;
+	uint32_t count = 0;
+	double from;
 
-	*x = (struct envelope){.since = (double)i->s->line.weighed};
+	while ((last = envelope_next(all, n, last, &from))) {
+		ret[count] = *last;
+		ret[count++].from = from;
+	}
+	return count;
+}
+
+/* Replaces one of the envelopes. Returns all of them, which may have moved. */
+static struct envelopes *envelope_put(struct envelopes *x, unsigned at, const struct line_part *parts, uint32_t n)
+{
+	uint32_t last = x->begin[RANKS_GROUPS + 1], end = x->begin[at + 1], more = n - (end - x->begin[at]);
+
+	if (last + more > x->cap) {
+		x->cap = last + more + RANKS_GROUPS;
+		x = mem_realloc(x, 1, sizeof *x + x->cap * sizeof *x->part);
+	}
+	memmove(&x->part[end + more], &x->part[end], (last - end) * sizeof *x->part);
+	memcpy(&x->part[x->begin[at]], parts, n * sizeof *parts);
+	for (unsigned k = at + 1; k <= RANKS_GROUPS + 1; k++)
+		x->begin[k] += more;
+	return x;
+}
+
+/* Returns the line of an envelope that is the highest `after` seconds; there is one. */
+static const struct line_part *envelope_at(const struct envelopes *x, unsigned at, double after)
+{
+	uint32_t lo = x->begin[at];
+
+	for (uint32_t hi = x->begin[at + 1]; hi - lo > 1;) {
+		uint32_t mid = (lo + hi) / 2;
+		*(x->part[mid].from <= after ? &lo : &hi) = mid;
+	}
+	return &x->part[lo];
+}
+
+/* Returns the number of entries of a group and writes the first. */
+static size_t group_entries(const struct cursor *i, size_t block, unsigned group, const struct queued **ret)
+{
+	const struct ranks_note *x = ranks_note(i->queue, block);
+	size_t from = group ? x->end[group - 1] : 0;
+
+	ranks_entries(i->queue, block, ret);
+	*ret += from;
+	return x->end[group] - from;
+}
+
+/* Makes the envelope of a group again. */
+static struct envelopes *group_renew(const struct cursor *i, struct envelopes *x, size_t block, unsigned group)
+{
+	struct line_part all[RANKS_GROUP], ret[RANKS_GROUP];
+	const struct queued *v;
+	size_t n = group_entries(i, block, group, &v);
+	double root = 0;
+
 	for (size_t k = 0; k < n; k++) {
 		root = k && v[k].cpus == v[k - 1].cpus ? root : cbrt(v[k].cpus);
 		double slope = root / (double)v[k].length;
@@ -89,57 +149,96 @@ static struct envelope *envelope_make(const struct cursor *i, const struct queue
 					    .slope = slope};
 		x->scale = fmax(x->scale, fabs(all[k].value));
 	}
-	while ((last = envelope_next(all, n, last, &from))) {
-		x->part[x->n] = *last;
-		x->part[x->n++].from = from;
+	return envelope_put(x, group, ret, envelope_make(all, n, ret));
+}
+
+/* Divides a block into groups. */
+static void groups_make(const struct cursor *i, size_t block, struct ranks_note *ret)
+{
+	struct envelopes *x = mem_zalloc(sizeof *x);
+	const struct queued *v;
+	size_t n = ranks_entries(i->queue, block, &v);
+
+	x->since = (double)i->s->line.weighed;
+	ret->made = x;
+	ret->changed = UINT16_MAX;
+	for (size_t k = 0; k < RANKS_GROUPS; k++)
+		ret->end[k] = (uint16_t)(n * (k + 1) / RANKS_GROUPS);
+}
+
+/* Makes the envelopes that are out of date. */
+static void envelopes_renew(const struct cursor *i, size_t block, struct ranks_note *note)
+{
+	struct envelopes *x = note->made;
+	struct line_part ret[RANKS_BLOCK];
+	uint32_t n;
+
+	if (x->since > (double)i->s->line.weighed) {
+		x->since = (double)i->s->line.weighed;
+		note->changed = UINT16_MAX;
 	}
-	return x;
+	if (!note->changed)
+		return;
+	for (unsigned k = 0; k < RANKS_GROUPS; k++)
+		if (note->changed & 1 << k)
+			x = group_renew(i, x, block, k);
+	n = envelope_make(x->part, x->begin[RANKS_GROUPS], ret);
+	note->made = envelope_put(x, RANKS_GROUPS, ret, n);
+	note->changed = 0;
 }
 
 /* Notes the line of a block that is the highest at the instant line.weighed, and for how long. */
 static void line_note(const struct cursor *i, size_t block, struct ranks_note *ret)
 {
-	double now = (double)i->s->line.weighed;
-	const struct envelope *x = ret->made;
-	size_t lo = 0;
+	const struct line_part *line;
+	const struct envelopes *x;
 
-	if (x && x->since > now) {
-		free(ret->made);
-		x = ret->made = NULL;
-	}
-	if (!x) {
-		const struct queued *v;
-		size_t n = ranks_entries(i->queue, block, &v);
-		x = ret->made = envelope_make(i, v, n);
-	}
-	for (size_t hi = x->n; hi - lo > 1;) {
-		size_t mid = (lo + hi) / 2;
-		*(x->part[mid].from <= now - x->since ? &lo : &hi) = mid;
-	}
+	if (!ret->made)
+		groups_make(i, block, ret);
+	envelopes_renew(i, block, ret);
+	x = ret->made;
+	line = envelope_at(x, RANKS_GROUPS, (double)i->s->line.weighed - x->since);
 	ret->from = i->s->line.weighed;
-	ret->until = lo + 1 < x->n ? (int64_t)fmin(ceil(x->since + x->part[lo + 1].from), LAST) : INT64_MAX;
+	ret->until = line + 1 < x->part + x->begin[RANKS_GROUPS + 1]
+			     ? (int64_t)fmin(ceil(x->since + line[1].from), LAST)
+			     : INT64_MAX;
 	ret->since = x->since;
-	ret->value = x->part[lo].value;
-	ret->slope = x->part[lo].slope;
+	ret->value = line->value;
+	ret->slope = line->slope;
 	ret->slack = x->scale * CANCELLING;
+}
+
+/* Returns a key that no job is before whose line is not above one. */
+static double line_bound(double value, double slope, double after, double slack)
+{
+	value += slope * after;
+	value += fabs(value) * ROUNDING + slack;
+	return -value * value * value;
 }
 
 /* Returns a key that no job of the block is before. */
 static double block_bound(const struct cursor *i, size_t block)
 {
 	struct ranks_note *x = ranks_note(i->queue, block);
-	double value;
 
-	if (!x->made || i->s->line.weighed < x->from || i->s->line.weighed >= x->until)
+	if (!x->made || x->changed || i->s->line.weighed < x->from || i->s->line.weighed >= x->until)
 		line_note(i, block, x);
-	value = x->value + x->slope * ((double)i->s->line.weighed - x->since);
-	value += fabs(value) * ROUNDING + x->slack;
-	return -value * value * value;
+	return line_bound(x->value, x->slope, (double)i->s->line.weighed - x->since, x->slack);
+}
+
+/* Does the same for a group that is not empty. */
+static double group_bound(const struct cursor *i, size_t block, unsigned group)
+{
+	const struct envelopes *x = ranks_note(i->queue, block)->made;
+	double after = (double)i->s->line.weighed - x->since;
+	const struct line_part *line = envelope_at(x, group, after);
+
+	return line_bound(line->value, line->slope, after, x->scale * CANCELLING);
 }
 
 /* ---- the heap ---- */
 
-/* A block may hold a job of the key that bounds it: it comes first. */
+/* A block or group may hold a job of the key that bounds it: it comes first. */
 static bool item_before(const struct cursor_item *x, const struct cursor_item *y)
 {
 	if (x->key != y->key)
@@ -186,25 +285,47 @@ static void heap_make(struct cursor *i)
 	vec_reserve(&i->heap, i->queue->nblocks + RANKS_BLOCK);
 	i->shape = i->queue->shape;
 	for (size_t k = 0; k < i->queue->nblocks; k++)
-		vec_push(&i->heap, (struct cursor_item){.key = block_bound(i, k), .block = (uint32_t)k});
+		vec_push(&i->heap, (struct cursor_item){block_bound(i, k), 0, NO_GROUP, (uint32_t)k});
 	for (size_t k = i->heap.n / 2; k-- > 0;)
 		heap_sink(i, k);
 }
 
-/* Replaces a block at the top with its jobs that may fit into the gap (NULL: all). */
-static void block_open(struct cursor *i, const struct gap *gap, size_t *scanned)
+/* Returns true if an entry of a group may fit into the gap (NULL: anything). */
+static bool group_fits(const struct cursor *i, size_t block, unsigned group, const struct gap *gap)
 {
 	const struct queued *v;
-	size_t block = i->heap.v[0].block, n;
+	size_t n = group_entries(i, block, group, &v), k = 0;
+
+	while (k < n && gap && !ranks_entry_fits(&v[k], gap))
+		k++;
+	return k < n;
+}
+
+/* Replaces a block at the top with its groups that may fit into the gap (NULL: all). */
+static void block_open(struct cursor *i, const struct gap *gap)
+{
+	uint32_t block = i->heap.v[0].block;
 
 	heap_drop(i);
-	n = ranks_entries(i->queue, block, &v);
-	*scanned += n;
+	for (uint32_t k = 0; k < RANKS_GROUPS; k++)
+		if (group_fits(i, block, k, gap))
+			heap_add(i, (struct cursor_item){.key = group_bound(i, block, k), .job = k, .block = block});
+}
+
+/* Replaces a group at the top with its jobs that may fit into the gap (NULL: all). */
+static void group_open(struct cursor *i, const struct gap *gap)
+{
+	struct cursor_item top = i->heap.v[0];
+	const struct queued *v;
+	size_t n = group_entries(i, top.block, top.job, &v);
+
+	heap_drop(i);
 	for (size_t k = 0; k < n; k++) {
-		double key = key_of(i, &v[k]);
-		if (key < i->key || (key == i->key && v[k].job < i->job) || (gap && !ranks_entry_fits(&v[k], gap)))
+		if (gap && !ranks_entry_fits(&v[k], gap))
 			continue;
-		heap_add(i, (struct cursor_item){key, v[k].key, v[k].job, NO_BLOCK});
+		double key = key_of(i, &v[k]);
+		if (key > i->key || (key == i->key && v[k].job >= i->job))
+			heap_add(i, (struct cursor_item){key, v[k].key, v[k].job, NO_BLOCK});
 	}
 }
 
@@ -213,9 +334,9 @@ static bool item_fits(const struct cursor *i, const struct cursor_item *x, const
 {
 	unsigned class = (unsigned)(x->shape / SHAPE_CLASS);
 
-	if (x->block != NO_BLOCK)
-		return ranks_block_fits(i->queue, x->block, gap);
-	return gap_fits(gap, class, (int64_t)(x->shape - class * SHAPE_CLASS));
+	if (x->block == NO_BLOCK)
+		return gap_fits(gap, class, (int64_t)(x->shape - class * SHAPE_CLASS));
+	return x->job == NO_GROUP ? ranks_block_fits(i->queue, x->block, gap) : group_fits(i, x->block, x->job, gap);
 }
 
 /* Drops everything that does not fit into the gap. */
@@ -234,6 +355,8 @@ static void heap_narrow(struct cursor *i, const struct gap *gap)
 
 static struct queued *rising_at(struct cursor *i, const struct gap *gap, size_t *scanned)
 {
+	if (i->shape != i->queue->shape) /* jobs have left, and blocks with them */
+		heap_make(i);
 	if (gap && !i->narrow)
 		heap_narrow(i, gap);
 	for (; i->heap.n; ++*scanned) {
@@ -243,7 +366,11 @@ static struct queued *rising_at(struct cursor *i, const struct gap *gap, size_t 
 			continue;
 		}
 		if (top.block != NO_BLOCK) {
-			block_open(i, gap, scanned);
+			*scanned += RANKS_GROUPS;
+			if (top.job == NO_GROUP)
+				block_open(i, gap);
+			else
+				group_open(i, gap);
 			continue;
 		}
 		struct spot at = ranks_find(i->queue, top.shape, top.job);
@@ -290,10 +417,13 @@ struct queued *cursor_fit(struct cursor *i, const struct gap *gap, size_t *scann
 
 void cursor_step(struct cursor *i)
 {
-	if (i->rising)
-		heap_drop(i);
-	else
+	if (!i->rising) {
 		i->at.at++;
+		return;
+	}
+	i->key = i->heap.v[0].key;
+	i->job = i->heap.v[0].job + 1;
+	heap_drop(i);
 }
 
 void cursor_left(struct cursor *i, const struct queued *e)
@@ -302,11 +432,8 @@ void cursor_left(struct cursor *i, const struct queued *e)
 		i->at = ranks_find(i->queue, e->key, e->job);
 		return;
 	}
-	if (i->shape == i->queue->shape) /* rising_at() passes over jobs that have left */
-		return;
 	i->key = key_of(i, e);
 	i->job = e->job + 1;
-	heap_make(i);
 }
 
 double cursor_key(const struct cursor *i, const struct queued *e)

@@ -18,10 +18,10 @@
 
 struct sched;
 
-/* A job, or a block of jobs none of which comes earlier than the key. */
+/* A job, or a block or group of jobs none of which comes earlier than the key. */
 struct cursor_item {
-	double key, shape; /* shape: key of the job in its list */
-	uint32_t job, block;
+	double key, shape;   /* shape: key of the job in its list */
+	uint32_t job, block; /* job: of a block, the group */
 };
 
 struct cursor {

@@ -91,15 +91,33 @@ bool ranks_entry_fits(const struct queued *e, const struct gap *gap)
 
 /* ---- blocks ---- */
 
-static void block_changed(struct ranks *r, size_t at)
+static void note_drop(struct ranks *r, size_t at)
 {
 	free(r->note[at].made);
 	r->note[at] = (struct ranks_note){0};
+	r->shape++;
+}
+
+/* Notes that an entry was added at (more 1), or removed from (-1), a position of a block. */
+static void note_change(struct ranks *r, size_t at, size_t i, int more)
+{
+	struct ranks_note *x = &r->note[at];
+	unsigned group = 0;
+
+	if (!x->made)
+		return;
+	while (x->end[group] < i + (more < 0))
+		group++;
+	x->changed |= (uint16_t)(1 << group);
+	for (unsigned k = group; k < RANKS_GROUPS; k++)
+		x->end[k] = (uint16_t)(x->end[k] + more);
+	if (x->end[group] - (group ? x->end[group - 1] : 0) > RANKS_GROUP)
+		note_drop(r, at);
 }
 
 static void block_free(struct ranks *r, size_t at)
 {
-	block_changed(r, at);
+	note_drop(r, at);
 	if (!r->block[at]->borrowed)
 		free(r->block[at]);
 }
@@ -175,7 +193,7 @@ static void block_split(struct ranks *r, size_t at, bool end)
 {
 	struct ranks_block *next = block_add(r, at + 1), *b = r->block[at];
 
-	block_changed(r, at);
+	note_drop(r, at);
 	next->n = end ? 0 : b->n / 2;
 	b->n -= next->n;
 	memcpy(next->v, b->v + b->n, next->n * sizeof *b->v);
@@ -194,7 +212,7 @@ static void block_join(struct ranks *r, size_t at)
 	next = r->block[at + 1];
 	if ((b->n >= FEW && next->n >= FEW) || b->n + next->n > FILLED)
 		return;
-	block_changed(r, at);
+	note_drop(r, at);
 	block_room(b, next->n);
 	memcpy(b->v + b->n, next->v, next->n * sizeof *b->v);
 	b->n += next->n;
@@ -330,7 +348,7 @@ void ranks_insert(struct ranks *r, const struct queued *e)
 			at = (struct spot){at.block + 1, at.at - r->block[at.block]->n};
 	}
 	b = r->block[at.block];
-	block_changed(r, at.block);
+	note_change(r, at.block, at.at, 1);
 	block_room(b, 1);
 	memmove(b->v + at.at + 1, b->v + at.at, (b->n - at.at) * sizeof *b->v);
 	b->v[at.at] = *e;
@@ -362,7 +380,7 @@ size_t ranks_remove(struct ranks *r, double key, uint32_t job)
 	bool planned = b->v[at.at].planned != TIME_NEVER;
 
 	assert(at.at < b->n && b->v[at.at].job == job);
-	block_changed(r, at.block);
+	note_change(r, at.block, at.at, -1);
 	r->nplanned -= planned;
 	r->planned[at.block] -= planned;
 	if (at.at < moved) {

@@ -47,9 +47,15 @@ struct gap {
 #define REACH_NONE (-1)		   /* a gap holds no job of the class */
 #define REACH_MOST (INT32_MAX - 1) /* lengths above it count as this; a block without a job has more */
 
-/* What a caller remembers of a block: zero when its entries have changed, and in a copy. */
+#define RANKS_GROUPS 16				     /* groups of a block */
+#define RANKS_GROUP (RANKS_BLOCK / RANKS_GROUPS * 2) /* maximum entries of a group */
+
+/* What a caller remembers of a block, which it divides into groups of entries: zero in a copy, and
+ * when the block is divided or joined, or a group has grown too large; `shape` changes then. */
 struct ranks_note {
-	void *made;			   /* freed then */
+	void *made;			   /* freed then; NULL: there are no groups */
+	uint16_t end[RANKS_GROUPS];	   /* position behind each group; kept up to date */
+	uint16_t changed;		   /* groups that have other entries now; the caller clears it */
 	int64_t from, until;		   /* when the line holds */
 	double since, value, slope, slack; /* the highest line of the block, and how far off it may be */
 };
@@ -66,7 +72,7 @@ struct ranks {
 	double *first;		 /* by block: key of the first entry */
 	struct ranks_note *note; /* by block */
 	size_t nblocks, cap;
-	uint64_t shape;	  /* changes when blocks are added, divided, joined or dropped */
+	uint64_t shape;	  /* changes when blocks are added, divided, joined or dropped, and when notes become zero */
 	size_t n;	  /* entries of all blocks */
 	size_t nplanned;  /* entries with a planned start */
 	struct spot gone; /* where the last entry was removed */

@@ -134,28 +134,42 @@ static void check_find(const struct ranks *r, const struct model *m, struct rng 
 		assert_int_equal(ranks_nth(r, i)->job, m->v[i].job);
 }
 
-/* What a block held when its note was made. */
+/* What a block's groups held when they were last looked at. */
 struct held {
-	size_t n;
-	uint32_t job[RANKS_BLOCK];
+	struct {
+		size_t n;
+		uint32_t job[RANKS_BLOCK];
+	} group[RANKS_GROUPS];
 };
 
-/* A note may be there only as long as its block has the entries that it was made for; makes one
- * where there is none. */
-static void check_notes(const struct ranks *r)
+/* A group may have other entries than it was last seen with only if it is marked as changed. */
+static void check_notes(const struct ranks *r, struct rng *rng)
 {
 	for (size_t k = 0; k < r->nblocks; k++) {
-		struct held **note = (struct held **)&ranks_note(r, k)->made, now = {0};
+		struct ranks_note *note = ranks_note(r, k);
+		struct held now = {0};
 		const struct queued *v;
-		now.n = ranks_entries(r, k, &v);
-		for (size_t i = 0; i < now.n; i++)
-			now.job[i] = v[i].job;
-		if (*note) {
-			assert_memory_equal(*note, &now, sizeof now);
-			continue;
+		size_t n = ranks_entries(r, k, &v), at = 0;
+		if (!note->made)
+			for (size_t g = 0; g < RANKS_GROUPS; g++)
+				note->end[g] = (uint16_t)(n * (g + 1) / RANKS_GROUPS);
+		for (size_t g = 0; g < RANKS_GROUPS; g++)
+			for (; at < note->end[g] && at < n; at++)
+				now.group[g].job[now.group[g].n++] = v[at].job;
+		assert_int_equal(at, n);
+		assert_int_equal(note->end[RANKS_GROUPS - 1], n);
+		for (size_t g = 0; g < RANKS_GROUPS && note->made; g++) {
+			assert_true(now.group[g].n <= RANKS_GROUP);
+			if (!(note->changed & 1 << g))
+				assert_memory_equal(&((struct held *)note->made)->group[g], &now.group[g],
+						    sizeof now.group[g]);
 		}
-		*note = mem_alloc(sizeof now);
-		**note = now;
+		if (note->made && rng_below(rng, 2))
+			continue;
+		if (!note->made)
+			note->made = mem_alloc(sizeof now);
+		*(struct held *)note->made = now;
+		note->changed = 0;
 	}
 }
 
@@ -183,13 +197,13 @@ static void grow_and_shrink(struct ranks *r, struct model *m, struct rng *rng, b
 			memmove(m->v + k, m->v + k + 1, (--m->n - k) * sizeof *m->v);
 		}
 		if (rng_below(rng, 8) == 0)
-			check_notes(r);
+			check_notes(r, rng);
 	}
 	qsort(m->v, m->n, sizeof *m->v, entry_cmp);
 	if (batch.n)
 		ranks_merge(r, &batch);
 	vec_free(&batch);
-	check_notes(r);
+	check_notes(r, rng);
 }
 
 static void ranks_match_sorted_array(void **state)
@@ -243,6 +257,12 @@ static void model_weigh(const struct sched *s, struct model *m)
 	qsort(m->v, m->n, sizeof *m->v, entry_cmp);
 }
 
+static void job_leaves(struct sched *s, const struct queued *e, bool *in)
+{
+	ranks_remove(&s->line.by_key, rising_shape(e->class, e->length), e->job);
+	in[e->job] = false;
+}
+
 /* Lets some jobs come and others leave. */
 static void jobs_change(struct sched *s, struct model *m, struct rng *rng, bool *in)
 {
@@ -250,8 +270,7 @@ static void jobs_change(struct sched *s, struct model *m, struct rng *rng, bool 
 		struct queued e = entry_draw(rng, (uint32_t)rng_below(rng, JOBS));
 		size_t k = m->n ? rng_below(rng, m->n) : 0;
 		if (m->n && rng_below(rng, 5) < 2) {
-			ranks_remove(&s->line.by_key, rising_shape(m->v[k].class, m->v[k].length), m->v[k].job);
-			in[m->v[k].job] = false;
+			job_leaves(s, &m->v[k], in);
 			m->v[k] = m->v[--m->n];
 		} else if (!in[e.job]) {
 			e.length = 1 + (int64_t)rng_below(rng, 50) * (1 + (int64_t)rng_below(rng, 20) * 60);
@@ -299,6 +318,9 @@ static void check_cursor(struct sched *s, struct model *m, struct rng *rng, bool
 		} else {
 			cursor_step(&i);
 			m->v[kept++] = m->v[k];
+			/* others leave as well, without the cursor's knowledge */
+			for (size_t n = rng_below(rng, 100) ? 0 : 60; n > 0 && k + 1 < m->n; n--)
+				job_leaves(s, &m->v[--m->n], in);
 		}
 	}
 	assert_null(cursor_fit(&i, &gap, &scanned));
