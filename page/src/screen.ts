@@ -2,7 +2,7 @@
  * screen.ts - the screen of a terminal: what a shell, an editor or top writes, as rows of cells with a cursor. It understands what terminfo says of "screen". Pure: text in, runs
  * out.
  */
-import { BEGUN, LONGEST, Pen, SEQUENCE, type Run } from "./terminal";
+import { Pen, sequenceAt, type Run } from "./terminal";
 
 interface Cell {
   char: string;
@@ -219,10 +219,9 @@ export class Screen {
       i += plain.length;
       const control = all[i];
       if (control === "\x1b") {
-        const ahead = all.slice(i, i + LONGEST);
-        const m = SEQUENCE.exec(ahead);
-        if (!m && ahead.length < LONGEST && BEGUN.test(ahead)) {
-          this.rest = ahead;
+        const m = sequenceAt(all, i);
+        if (m === undefined) {
+          this.rest = all.slice(i);
           return;
         }
         if (m?.[2]) this.control(m[1], m[2]);

@@ -100,9 +100,15 @@ export class Pen {
 }
 
 /* Escape sequences: CSI, OSC (a title, a link) and others of one character; a text may end within one. */
-export const SEQUENCE = /^\x1b(?:\[([\x20-\x3f]*)([\x40-\x7e])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()#%].|[^[\]()#%])/s;
-export const BEGUN = /^\x1b(?:\[[\x20-\x3f]*|\][^\x07\x1b]*\x1b?|[()#%])?$/s;
-export const LONGEST = 4096; /* characters of a sequence */
+const SEQUENCE = /^\x1b(?:\[([\x20-\x3f]*)([\x40-\x7e])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()#%].|[^[\]()#%])/s;
+const BEGUN = /^\x1b(?:\[[\x20-\x3f]*|\][^\x07\x1b]*\x1b?|[()#%])?$/s;
+const LONGEST = 4096; /* characters of a sequence */
+
+/* The sequence that begins there. null: it is not one; undefined: the text ends within it. */
+export function sequenceAt(text: string, at: number): RegExpExecArray | null | undefined {
+  const ahead = text.slice(at, at + LONGEST);
+  return SEQUENCE.exec(ahead) ?? (ahead.length < LONGEST && BEGUN.test(ahead) ? undefined : null);
+}
 
 /* What is neither a control character nor the beginning of a sequence. */
 const PLAIN = /[^\x00-\x08\x0a-\x1f\x7f]+/y;
@@ -179,10 +185,9 @@ export class Terminal {
       i += plain.length;
       const control = all[i];
       if (control === "\x1b") {
-        const ahead = all.slice(i, i + LONGEST);
-        const m = SEQUENCE.exec(ahead);
-        if (!m && ahead.length < LONGEST && BEGUN.test(ahead)) {
-          this.rest = ahead;
+        const m = sequenceAt(all, i);
+        if (m === undefined) {
+          this.rest = all.slice(i);
           return;
         }
         if (m?.[2]) this.sequence(m[1], m[2]);
