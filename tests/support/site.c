@@ -7,8 +7,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/program.h"
+#include "server/base/instance.h"
 #include "server/server.h"
 #include "store/store.h"
+
+static uv_timer_t beat; /* data: the site that waits */
 
 int site_setup(void **state, const char *nodes, int64_t now)
 {
@@ -35,6 +39,12 @@ int site_teardown(void **state)
 	struct site *x = *state;
 	char command[100];
 
+	if (beat.data == x) {
+		bare_between = NULL;
+		beat.data = NULL;
+		uv_close((uv_handle_t *)&beat, NULL);
+		uv_run(x->s->loop, UV_RUN_NOWAIT);
+	}
 	strbuf_fini(&x->a.body);
 	store_close(x->s->store);
 	bare_clear();
@@ -50,6 +60,39 @@ void site_reopen(struct site *x)
 	if (x->s)
 		store_close(x->s->store);
 	x->s = bare_open(x->dir, x->nodes);
+}
+
+void site_program(struct site *x, const char *name)
+{
+	char self[256], path[128];
+
+	snprintf(path, sizeof path, "%s/%s", x->dir, name);
+	if (program_self(self, sizeof self, NULL) < 0 || symlink(self, path) < 0)
+		abort();
+	snprintf(x->s->instance->program, sizeof x->s->instance->program, "%s/shuntd", x->dir);
+}
+
+static void on_beat(uv_timer_t *t)
+{
+}
+
+static void between(struct server *s)
+{
+	uv_timer_start(&beat, on_beat, 20, 0);
+	uv_run(s->loop, UV_RUN_ONCE);
+	uv_timer_stop(&beat);
+}
+
+void site_pause(struct site *x)
+{
+	between(x->s);
+}
+
+void site_waits(struct site *x)
+{
+	uv_timer_init(x->s->loop, &beat);
+	beat.data = x;
+	bare_between = between;
 }
 
 int site_ask(struct site *x, uid_t uid, const char *method, const char *path, const char *body)

@@ -39,19 +39,6 @@
 #define USER 1 /* daemon, whom every system has */
 
 static struct site *now; /* the site of the test that runs */
-static uv_timer_t beat;
-
-static void on_beat(uv_timer_t *t)
-{
-}
-
-/* Waits for what other processes and threads answer, a short while at a time. */
-static void between(struct server *s)
-{
-	uv_timer_start(&beat, on_beat, 20, 0);
-	uv_run(s->loop, UV_RUN_ONCE);
-	uv_timer_stop(&beat);
-}
 
 /* Opens files of the test's own directory alone; a directory is listed as empty. */
 static int opens(const char *path, int flags, int mode)
@@ -77,8 +64,7 @@ static int setup_with(void **state, const char *nodes)
 
 	now = *state;
 	bare_opens = opens;
-	bare_between = between;
-	uv_timer_init(now->s->loop, &beat);
+	site_waits(now);
 	return rc;
 }
 
@@ -95,9 +81,6 @@ static int setup_many(void **state)
 static int teardown(void **state)
 {
 	bare_opens = NULL;
-	bare_between = NULL;
-	uv_close((uv_handle_t *)&beat, NULL);
-	uv_run(now->s->loop, UV_RUN_NOWAIT);
 	return site_teardown(state);
 }
 
@@ -279,7 +262,7 @@ static void answers_of_one(void **state)
 	for (int i = 0; i < 8; i++) {
 		while (!bare_answered(r[i])) {
 			server_turn(now->s);
-			between(now->s);
+			site_pause(now);
 		}
 		assert_int_equal(answer[i].status, i < 4 ? 200 : 429);
 		bare_end(r[i]);

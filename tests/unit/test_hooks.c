@@ -35,21 +35,8 @@
 #define USER 1 /* daemon, whom every system has */
 
 static struct site *now; /* the site of the test that runs */
-static uv_timer_t beat;
 
 /* ---- the site ---- */
-
-static void on_beat(uv_timer_t *t)
-{
-}
-
-/* Waits for what other processes and threads answer, a short while at a time. */
-static void between(struct server *s)
-{
-	uv_timer_start(&beat, on_beat, 20, 0);
-	uv_run(s->loop, UV_RUN_ONCE);
-	uv_timer_stop(&beat);
-}
 
 /* Returns the path of a file in the test's directory. Valid until the fourth call after it. */
 static const char *path_of(const char *name)
@@ -68,30 +55,21 @@ static void put(const char *name, int mode, const char *text)
 
 static int setup(void **state)
 {
-	char program[256];
 	struct err err;
-	ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
 	int rc = site_setup(state, "n1:cpus=4", 0);
 
 	now = *state;
-	assert_true(n > 0);
-	program[n] = '\0';
-	assert_int_equal(symlink(program, path_of("shunt-hook")), 0);
-	snprintf(now->s->instance->program, sizeof now->s->instance->program, "%s", path_of("shuntd"));
+	site_program(now, "shunt-hook");
 	assert_int_equal(mkdir(path_of("hooks"), 0755), 0);
 	assert_int_equal(conf_set(now->s->conf, "hooks.directory", path_of("hooks"), &err), 0);
 	now->s->log = log_create(SEVERITY_DEBUG);
-	uv_timer_init(now->s->loop, &beat);
-	bare_between = between;
+	site_waits(now);
 	return rc;
 }
 
 static int teardown(void **state)
 {
-	bare_between = NULL;
 	hooks_end(now->s);
-	uv_close((uv_handle_t *)&beat, NULL);
-	uv_run(now->s->loop, UV_RUN_NOWAIT);
 	return site_teardown(state);
 }
 
@@ -140,7 +118,7 @@ static bool logged(const char *text)
 static void awaits(const char *text)
 {
 	for (int i = 0; i < 1000 && !logged(text); i++) {
-		between(now->s);
+		site_pause(now);
 		server_turn(now->s);
 	}
 	if (!logged(text))
@@ -238,7 +216,7 @@ static void jobs_run(void **state)
 		now->s, &(struct result){.tag = tag, .how = RESULT_EXITED, .status = 3, .ended_us = 1, .session = 1});
 	awaits("hook a.lua failed: a.lua:2: oh");
 	for (int i = 0; i < 1000 && !noted("/v1/jobs/2/events", "hook a.lua failed: a.lua:2: oh"); i++) {
-		between(now->s);
+		site_pause(now);
 		server_turn(now->s);
 	}
 	says("hook a.lua: on n1/0");
@@ -268,7 +246,7 @@ static void priorities_are_given(void **state)
 	site_set(now, "priority_order", "sum");
 	site_set(now, "priority_weight.hook", "1000");
 	for (int i = 0; i < 1000 && strtod(hook_value(), NULL) != 7; i++)
-		between(now->s);
+		site_pause(now);
 	assert_int_equal(strtod(hook_value(), NULL), 7);
 	ask(USER, "POST", "/v1/jobs", "{\"script\":\"true\",\"name\":\"bad\",\"resources\":[\"procs=4\"]}", 201, "");
 	awaits("hook a.lua failed: a.lua:1: no");
@@ -543,7 +521,7 @@ static void questions_wait(void **state)
 	for (int i = 0; i < 5; i++)
 		assert_false(bare_answered(r[i]));
 	for (int turns = 0; turns < 1000 && answered < 5; turns++) {
-		between(now->s);
+		site_pause(now);
 		server_turn(now->s);
 		answered = 0;
 		for (int i = 0; i < 5; i++)

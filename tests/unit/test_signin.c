@@ -590,41 +590,19 @@ static void stand_in(void)
 	_exit(0); /* at once: no search for leaks */
 }
 
-static uv_timer_t beat;
-
-static void on_beat(uv_timer_t *t)
-{
-}
-
-/* Waits for what other processes and threads answer, a short while at a time. */
-static void between(struct server *s)
-{
-	uv_timer_start(&beat, on_beat, 20, 0);
-	uv_run(s->loop, UV_RUN_ONCE);
-	uv_timer_stop(&beat);
-}
-
 static void passwords(void **state)
 {
 	struct site *f = *state;
-	char path[128], program[256];
 	struct browser b;
-	ssize_t n;
 
 	if (geteuid() != 0)
 		skip_because("shunt-signin runs as root");
-	snprintf(path, sizeof path, "%s/shunt-signin", f->dir);
-	n = readlink("/proc/self/exe", program, sizeof program - 1);
-	assert_true(n > 0);
-	program[n] = '\0';
-	assert_int_equal(symlink(program, path), 0);
-	snprintf(f->s->instance->program, sizeof f->s->instance->program, "%s/shuntd", f->dir);
+	site_program(f, "shunt-signin");
 	assert_int_equal(conf_set(f->s->conf, "page.listen", "443", NULL), 0);
 	f->s->realm->page = (struct listener *)&page_here;
 	signin_start(f->s);
 	assert_true(signin_works(f->s));
-	uv_timer_init(f->s->loop, &beat);
-	bare_between = between;
+	site_waits(f);
 	assert_int_equal(remote(f, shown(NULL), "GET", "/v1/session", NULL), 200);
 	says(f, "\"link\":true,\"token\":true,\"password\":true");
 	assert_int_equal(sign_in(f, "{\"user\":\"Daemon\",\"password\":\"right\"}", &b), 201);
@@ -695,8 +673,7 @@ static void munged(void **state)
 
 	assert_int_equal(munge(f, "1 ", 32), 403); /* not unless the configuration says so */
 	f->s->conf->munge = true;
-	uv_timer_init(f->s->loop, &beat);
-	bare_between = between;
+	site_waits(f);
 	assert_int_equal(munge(f, "1 ", 32), 503);
 	says(f, "libmunge.so.2 is not there");
 	munge_is_here = true;
