@@ -23,7 +23,6 @@
 #include "rules/credit.h"
 
 #define LIBRA_UNIT 3600		    /* unit-seconds for each 1.0 of beta E/D */
-#define LIBRA_PERCENT_MAX 1000000   /* maximum of alpha and beta */
 #define LIBRA_NO_BUDGET INT64_C(-1) /* only the price is wanted */
 
 /* Parses a budget: "2", "1:30" or "1:30:15" hours, minutes and seconds of the unit. */
