@@ -168,9 +168,10 @@ static void put_more(struct carry *c)
 		}
 		if (n > 0) {
 			c->at += n;
-			link_pack(c->link, part, (size_t)n, "{s:s,s:I}", "t", "data", "to", (json_int_t)c->at);
+			file_frame_send(c->link, "data", &(struct file_frame){.size = -1, .to = c->at}, part,
+					(size_t)n);
 		} else {
-			link_pack(c->link, NULL, 0, "{s:s}", "t", "end");
+			file_frame_send(c->link, "end", &(struct file_frame){.size = -1}, NULL, 0);
 			c->stage = FINISHES;
 		}
 	}
@@ -178,33 +179,28 @@ static void put_more(struct carry *c)
 
 /* Determines where to continue. Bytes that arrived after the last report count if they match what
  * we sent. */
-static void put_have(struct carry *c, const json_t *head)
+static void put_have(struct carry *c, const struct file_frame *x)
 {
-	int64_t size = json_integer_value(json_object_get(head, "size")),
-		extra = json_integer_value(json_object_get(head, "extra")),
-		crc = json_integer_value(json_object_get(head, "crc"));
 	struct stat st;
 
 	if (c->o.size < 0)
 		c->o.took = 0;
-	else if (extra > 0 && fstat(c->fd, &st) == 0 && extra <= st.st_size - c->o.took &&
-		 file_crc(c->fd, c->o.took, extra) == crc)
-		c->o.took += extra;
-	c->o.size = size;
+	else if (x->extra > 0 && fstat(c->fd, &st) == 0 && x->extra <= st.st_size - c->o.took &&
+		 file_crc(c->fd, c->o.took, x->extra) == x->crc)
+		c->o.took += x->extra;
+	c->o.size = x->size;
 	c->at = c->o.took;
 	c->stage = MOVES;
-	c->e.moved(c->e.context, c->o.took, size);
+	c->e.moved(c->e.context, c->o.took, x->size);
 	put_more(c);
 }
 
-static void put_took(struct carry *c, const json_t *head)
+static void put_took(struct carry *c, const struct file_frame *x)
 {
-	int64_t to = json_integer_value(json_object_get(head, "to"));
-
-	if (to < c->o.took || to > c->at) /* don't trust what another host reports */
+	if (x->to < c->o.took || x->to > c->at) /* don't trust what another host reports */
 		return;
-	c->o.took = to;
-	c->o.size = json_integer_value(json_object_get(head, "size"));
+	c->o.took = x->to;
+	c->o.size = x->size;
 	c->e.moved(c->e.context, c->o.took, c->o.size);
 }
 
@@ -225,13 +221,11 @@ static void on_target(void *context, int fd, const char *reason)
 	link_pause(c->link, false);
 }
 
-static void get_have(struct carry *c, const json_t *head)
+static void get_have(struct carry *c, const struct file_frame *x)
 {
-	int mode = (int)json_integer_value(json_object_get(head, "mode")) & 0777;
-
 	link_pause(c->link, true);
-	c->opening =
-		opener_ask(c->f->opener, &c->o.who, c->o.here, O_WRONLY | O_CREAT | O_TRUNC, mode | 0600, on_target, c);
+	c->opening = opener_ask(c->f->opener, &c->o.who, c->o.here, O_WRONLY | O_CREAT | O_TRUNC,
+				(x->mode & 0777) | 0600, on_target, c);
 }
 
 static void get_data(struct carry *c, const char *data, size_t n)
@@ -247,9 +241,14 @@ static void get_data(struct carry *c, const char *data, size_t n)
 static void file_ask(struct carry *c)
 {
 	c->stage = ASKS;
-	link_pack(c->link, NULL, 0, "{s:s,s:s,s:s,s:i,s:I,s:s,s:I}", "t", "file", "ticket", c->o.ticket, "signature",
-		  c->o.signature, "file", c->o.index, "size", (json_int_t)c->o.size, "boot", live_boot(), "asked",
-		  (json_int_t)boot_us());
+	file_frame_send(c->link, "file",
+			&(struct file_frame){.ticket = c->o.ticket,
+					     .signature = c->o.signature,
+					     .file = c->o.index,
+					     .size = c->o.size,
+					     .boot = live_boot(),
+					     .asked = boot_us()},
+			NULL, 0);
 }
 
 static void on_ready(void *context, struct link *l)
@@ -275,23 +274,23 @@ static void on_ready(void *context, struct link *l)
 static void on_frame(void *context, struct link *l, json_t *head, const char *data, size_t n)
 {
 	struct carry *c = context;
-	const char *type = json_string_value(json_object_get(head, "t")),
-		   *reason = json_string_value(json_object_get(head, "reason"));
+	const char *type = json_string_value(json_object_get(head, "t"));
+	struct file_frame x;
 
 	c->moved = uv_now(c->f->loop);
 	if (!type)
 		return;
+	file_frame_read(head, &x);
 	if (strcmp(type, "failed") == 0) {
 		link_keep(c);
-		carry_over(c, json_is_true(json_object_get(head, "again")) ? CARRY_AGAIN : CARRY_FAILED,
-			   reason ? reason : "no reason was given");
-	} else if (c->stage == ASKS && strcmp(type, "have") == 0) {
+		carry_over(c, x.again ? CARRY_AGAIN : CARRY_FAILED, x.reason ? x.reason : "no reason was given");
+	} else if (c->stage == ASKS && strcmp(type, "have") == 0 && x.size >= 0) {
 		if (is_put(c))
-			put_have(c, head);
+			put_have(c, &x);
 		else
-			get_have(c, head);
-	} else if (is_put(c) && c->stage >= MOVES && strcmp(type, "took") == 0) {
-		put_took(c, head);
+			get_have(c, &x);
+	} else if (is_put(c) && c->stage >= MOVES && strcmp(type, "took") == 0 && x.size >= 0) {
+		put_took(c, &x);
 	} else if (c->stage == MOVES && strcmp(type, "data") == 0) {
 		get_data(c, data, n);
 	} else if ((c->stage == FINISHES && strcmp(type, "done") == 0) ||

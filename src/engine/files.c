@@ -17,6 +17,7 @@
 #include <zlib.h>
 
 #include "base/chain.h"
+#include "base/codec.h"
 #include "base/fdio.h"
 #include "base/members.h"
 #include "base/ticks.h"
@@ -53,21 +54,31 @@ struct guest {
 	uint64_t moved; /* uv_now() of the last progress */
 };
 
-/* `again`: the client should ask again a little later. */
-static void failed_send(struct link *l, const char *reason, bool again)
-{
-	struct strbuf head = {0};
-	struct json j;
+#define NAMED(member)                                                                                                  \
+	{                                                                                                              \
+#member, .is = SPARSE, MEMBER(struct file_frame, member)                                               \
+	}
 
-	json_init(&j, &head, false); /* the reason may contain any bytes */
-	json_open_object(&j, NULL);
-	json_text(&j, "t", "failed");
-	json_text(&j, "reason", reason);
-	if (again)
-		json_bool(&j, "again", true);
-	json_close_object(&j);
-	link_send(l, head.text, head.n, NULL, 0);
-	strbuf_fini(&head);
+static const struct schema frames = {FIELDS(NAMED(ticket), NAMED(signature), NAMED(file), NAMED(boot), NAMED(asked),
+					    {"size", .is = SPARSE, .missing = -1, MEMBER(struct file_frame, size)},
+					    NAMED(extra), NAMED(crc), NAMED(mode), NAMED(to), NAMED(reason),
+					    NAMED(again))};
+
+void file_frame_send(struct link *l, const char *type, const struct file_frame *x, const void *data, size_t n)
+{
+	link_record_data(l, type, &frames, x, data, n);
+}
+
+void file_frame_read(const json_t *head, struct file_frame *ret)
+{
+	if (record_load(frames.fields, 0, head, ret, NULL, NULL) < 0)
+		*ret = (struct file_frame){.size = -1};
+}
+
+/* Sends a frame without data. */
+static void frame_send(struct link *l, const char *type, struct file_frame x)
+{
+	file_frame_send(l, type, &x, NULL, 0);
 }
 
 int64_t file_crc(int fd, int64_t from, int64_t n)
@@ -103,14 +114,14 @@ static void file_over(struct guest *g)
 
 static void file_failed(struct guest *g, const char *reason)
 {
-	failed_send(g->link, reason, false);
+	frame_send(g->link, "failed", (struct file_frame){.size = -1, .reason = reason});
 	file_over(g);
 }
 
 /* Refuses a file for now: the client may ask again. */
 static void file_not_now(struct guest *g, const char *reason)
 {
-	failed_send(g->link, reason, true);
+	frame_send(g->link, "failed", (struct file_frame){.size = -1, .reason = reason, .again = true});
 	file_over(g);
 }
 
@@ -138,8 +149,7 @@ static void put_begin(struct guest *g, int64_t extra, int64_t crc)
 	if (!size_now(g, &st))
 		return;
 	g->stage = TAKES;
-	link_pack(g->link, NULL, 0, "{s:s,s:I,s:I,s:I}", "t", "have", "size", (json_int_t)st.st_size, "extra",
-		  (json_int_t)extra, "crc", (json_int_t)crc);
+	frame_send(g->link, "have", (struct file_frame){.size = st.st_size, .extra = extra, .crc = crc});
 }
 
 static void on_look(void *context, int fd, const char *reason)
@@ -196,10 +206,10 @@ static void get_more(struct guest *g)
 		if (n < 0) {
 			file_trouble(g, -errno);
 		} else if (n == 0) {
-			link_pack(g->link, NULL, 0, "{s:s,s:I}", "t", "end", "size", (json_int_t)g->at);
+			frame_send(g->link, "end", (struct file_frame){.size = g->at});
 			file_over(g);
 		} else {
-			link_pack(g->link, part, (size_t)n, "{s:s}", "t", "data");
+			file_frame_send(g->link, "data", &(struct file_frame){.size = -1}, part, (size_t)n);
 			g->at += n;
 		}
 	}
@@ -213,8 +223,7 @@ static void get_opened(struct guest *g)
 		return;
 	g->stage = GIVES;
 	g->at = 0;
-	link_pack(g->link, NULL, 0, "{s:s,s:I,s:i}", "t", "have", "size", (json_int_t)st.st_size, "mode",
-		  (int)(st.st_mode & 0777));
+	frame_send(g->link, "have", (struct file_frame){.size = st.st_size, .mode = (int)(st.st_mode & 0777)});
 	get_more(g);
 }
 
@@ -313,12 +322,12 @@ static void guest_end(struct guest *g);
 /* Returns true for a request that was in flight when its connection broke and that its host has
  * repeated since: it must not start the file again. The other end numbers requests by its time
  * since boot; connections don't survive a reboot. */
-static bool is_stale(struct files *f, const struct ticket *t, const json_t *head)
+static bool is_stale(struct files *f, const struct ticket *t, const struct file_frame *x)
 {
-	uint64_t asked = (uint64_t)json_integer_value(json_object_get(head, "asked")), *last;
+	uint64_t asked = (uint64_t)x->asked, *last;
 	char what[96];
 
-	snprintf(what, sizeof what, "boot %.64s", member_text(head, "boot"));
+	snprintf(what, sizeof what, "boot %.64s", x->boot ? x->boot : "");
 	last = noted(f, what, t);
 	if (asked < *last)
 		return true;
@@ -341,9 +350,9 @@ static void others_end(struct guest *g)
 }
 
 /* Returns false if a later request has overtaken this one. */
-static bool is_latest(struct guest *g, const json_t *head)
+static bool is_latest(struct guest *g, const struct file_frame *x)
 {
-	if (is_stale(g->f, &g->ticket, head))
+	if (is_stale(g->f, &g->ticket, x))
 		return false;
 	others_end(g);
 	return true;
@@ -391,13 +400,12 @@ void files_revoke(struct files *f)
 
 /* ---- the first frame ---- */
 
-static void file_begin(struct guest *g, const json_t *head)
+static void file_begin(struct guest *g, const struct file_frame *x)
 {
 	struct cert_names peer = {0};
-	const json_t *size = json_object_get(head, "size");
-	struct ticket_question q = {.text = member_text(head, "ticket"),
-				    .signature = member_text(head, "signature"),
-				    .file = (int)json_integer_value(json_object_get(head, "file")),
+	struct ticket_question q = {.text = x->ticket ? x->ticket : "",
+				    .signature = x->signature ? x->signature : "",
+				    .file = x->file,
 				    .authority = g->f->ca,
 				    .at = g->f->name,
 				    .peer = g->own ? NULL : &peer,
@@ -413,7 +421,7 @@ static void file_begin(struct guest *g, const json_t *head)
 	if (!g->own)
 		link_peer(g->link, &peer);
 	g->a = arena_create();
-	g->known = json_is_integer(size) && json_integer_value(size) >= 0 ? json_integer_value(size) : -1;
+	g->known = x->size >= 0 ? x->size : -1;
 	rc = ticket_check(&q, g->a, &g->ticket, &err);
 	if (revoked_has(g->f->revoked, &peer))
 		file_failed(g, "your host was removed from the cluster");
@@ -424,15 +432,14 @@ static void file_begin(struct guest *g, const json_t *head)
 		file_not_now(g, err.text);
 	else if (rc < 0)
 		file_failed(g, err.text);
-	else if (g->ticket.put && !is_latest(g, head))
+	else if (g->ticket.put && !is_latest(g, x))
 		file_failed(g, "this was asked again since");
 	else
 		file_open(g);
 }
 
-static void data_take(struct guest *g, const json_t *head, const char *data, size_t n)
+static void data_take(struct guest *g, int64_t to, const char *data, size_t n)
 {
-	json_int_t to = json_integer_value(json_object_get(head, "to"));
 	struct stat st;
 
 	/* Files that the server itself keeps are next to its store: one file may be as large as one
@@ -450,7 +457,7 @@ static void data_take(struct guest *g, const json_t *head, const char *data, siz
 	if (rc < 0)
 		file_trouble(g, rc);
 	else if (size_now(g, &st))
-		link_pack(g->link, NULL, 0, "{s:s,s:I,s:I}", "t", "took", "to", to, "size", (json_int_t)st.st_size);
+		frame_send(g->link, "took", (struct file_frame){.to = to, .size = st.st_size});
 }
 
 static void put_end(struct guest *g)
@@ -459,7 +466,7 @@ static void put_end(struct guest *g)
 
 	if (!size_now(g, &st))
 		return;
-	link_pack(g->link, NULL, 0, "{s:s,s:I}", "t", "done", "size", (json_int_t)st.st_size);
+	frame_send(g->link, "done", (struct file_frame){.size = st.st_size});
 	file_over(g);
 }
 
@@ -483,12 +490,14 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 {
 	struct guest *g = context;
 	const char *type = member_text(head, "t");
+	struct file_frame x;
 
 	g->moved = uv_now(g->f->loop);
+	file_frame_read(head, &x);
 	if (strcmp(type, "file") == 0)
-		file_begin(g, head);
+		file_begin(g, &x);
 	else if (g->stage == TAKES && strcmp(type, "data") == 0)
-		data_take(g, head, data, n);
+		data_take(g, x.to, data, n);
 	else if (g->stage == TAKES && strcmp(type, "end") == 0)
 		put_end(g);
 }
@@ -532,7 +541,7 @@ void files_serve(struct files *f, struct link *l, json_t *first)
 		link_close(l, "too many files are under way to this host");
 		return;
 	}
-	file_begin(guest_create(f, l), first);
+	on_frame(guest_create(f, l), l, first, NULL, 0);
 }
 
 void files_serve_own(struct files *f, struct link *l)

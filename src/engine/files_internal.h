@@ -16,6 +16,24 @@
 #define DOUBT "this host has not heard from the server for too long to trust other nodes"
 #define CRC_MOST (INT64_C(64) << 20) /* maximum bytes read again to see what has arrived */
 
+/* The frames of a transfer (docs/protocol.md); each has only some of the members. */
+struct file_frame {
+	/* file */
+	const char *ticket, *signature, *boot; /* boot: the kernel's boot id of the calling host */
+	int file;			       /* index in the ticket */
+	int64_t asked;			       /* time since boot, microseconds: numbers requests */
+	/* have, took, end, done; in `file` the size last heard of; -1: none */
+	int64_t size;
+	int64_t extra, crc; /* have: bytes beyond that size, and their CRC-32 */
+	int mode;	    /* have: permissions */
+	int64_t to;	    /* data, took: offset of the end of the data */
+	const char *reason; /* failed */
+	bool again;	    /* failed: the client should ask again a little later */
+};
+void file_frame_send(struct link *l, const char *type, const struct file_frame *x, const void *data, size_t n);
+/* If a member has a wrong type, all count as missing. */
+void file_frame_read(const json_t *head, struct file_frame *ret);
+
 /* An idle connection, kept for the next file. */
 struct spare_link {
 	struct files *f;

@@ -452,6 +452,12 @@ void link_pack(struct link *l, const void *data, size_t n, const char *fmt, ...)
 
 void link_record(struct link *l, const char *type, const struct schema *t, const void *record)
 {
+	link_record_data(l, type, t, record, NULL, 0);
+}
+
+void link_record_data(struct link *l, const char *type, const struct schema *t, const void *record, const void *data,
+		      size_t n)
+{
 	struct strbuf head = {0};
 	struct json j;
 
@@ -459,7 +465,7 @@ void link_record(struct link *l, const char *type, const struct schema *t, const
 	json_text(&j, "t", type);
 	record_show(t->fields, t->in, record, NULL, &j);
 	json_close_object(&j);
-	link_send(l, head.text, head.n, NULL, 0);
+	link_send(l, head.text, head.n, data, n);
 	strbuf_fini(&head);
 }
 

@@ -74,6 +74,9 @@ void link_send(struct link *l, const char *head, size_t nhead, const void *data,
 void link_pack(struct link *l, const void *data, size_t n, const char *fmt, ...);
 /* Queues a frame of a type with the members of a record, as record_show() writes them. */
 void link_record(struct link *l, const char *type, const struct schema *t, const void *record);
+/* The same, with data. */
+void link_record_data(struct link *l, const char *type, const struct schema *t, const void *record, const void *data,
+		      size_t n);
 size_t link_queued(const struct link *l); /* bytes queued */
 /* Returns true, within `closed`, if the other program ended without closing the link. */
 bool link_orphaned(const struct link *l);
