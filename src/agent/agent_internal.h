@@ -131,8 +131,8 @@ void session_health(struct agent *a);
 /* orders.c */
 int orders_start(struct agent *a, struct err *err);
 void orders_inventory(struct agent *a, struct strbuf *out);
-/* Returns true if the frame was for this component. */
-bool orders_frame(struct agent *a, const char *type, const json_t *head, const char *data, size_t n);
+/* Takes an order, or a frame about a part of a job; ignores all others. */
+void orders_frame(struct agent *a, const char *type, const json_t *head, const char *data, size_t n);
 void orders_abandon(struct agent *a); /* ends everything: this node was removed */
 void orders_stop(struct agent *a);
 

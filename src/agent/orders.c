@@ -15,9 +15,11 @@
 
 #include "agent/agent_internal.h"
 #include "agent/guard.h"
+#include "base/codec.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/logline.h"
+#include "engine/frames.h"
 #include "run/nursery.h"
 #include "run/script.h"
 
@@ -260,42 +262,41 @@ static void on_signal(struct agent *a, const char *tag, int signal)
 }
 
 /* Treats an unknown cause, of a newer server, like those that end a job. */
-static void on_save(struct agent *a, const char *tag, const json_t *head)
+static void on_save(struct agent *a, const struct part_frame *x)
 {
-	const char *word = json_string_value(json_object_get(head, "cause"));
 	int cause = 0;
 
-	while (cause < SAVE_CAUSES && !(word && strcmp(save_words[cause], word) == 0))
+	if (!x->cause)
+		return;
+	while (cause < SAVE_CAUSES && strcmp(save_words[cause], x->cause) != 0)
 		cause++;
-	if (word)
-		guard_leaves(a, tag);
-	if (word)
-		errands_save(a->errands, tag, cause < SAVE_CAUSES ? (enum checkpoint_cause)cause : SAVE_PREEMPTED,
-			     json_integer_value(json_object_get(head, "seconds")));
+	guard_leaves(a, x->tag);
+	errands_save(a->errands, x->tag, cause < SAVE_CAUSES ? (enum checkpoint_cause)cause : SAVE_PREEMPTED,
+		     x->seconds);
 }
 
-bool orders_frame(struct agent *a, const char *type, const json_t *head, const char *data, size_t n)
+void orders_frame(struct agent *a, const char *type, const json_t *head, const char *data, size_t n)
 {
-	const char *tag = json_string_value(json_object_get(head, "tag"));
+	struct part_frame x;
 
-	if (strcmp(type, "order") == 0)
+	if (strcmp(type, "order") == 0) {
 		on_order(a, head, data, n);
-	else if (!tag || !*tag || *tag == '.' || strchr(tag, '/'))
-		return false;
-	else if (strcmp(type, "signal") == 0)
-		on_signal(a, tag, (int)json_integer_value(json_object_get(head, "signal")));
+		return;
+	}
+	if (record_load(part_frame.fields, 0, head, &x, NULL, NULL) < 0 || !x.tag || !*x.tag || *x.tag == '.' ||
+	    strchr(x.tag, '/'))
+		return;
+	if (strcmp(type, "signal") == 0)
+		on_signal(a, x.tag, x.signal);
 	else if (strcmp(type, "limit") == 0)
-		errands_limit(a->errands, tag, json_integer_value(json_object_get(head, "walltime")));
+		errands_limit(a->errands, x.tag, x.walltime);
 	else if (strcmp(type, "save") == 0)
-		on_save(a, tag, head);
+		on_save(a, &x);
 	/* its shepherd may still exist: it reports the result before it exits */
 	else if (strcmp(type, "forget") == 0)
-		forget(a, tag);
+		forget(a, x.tag);
 	else if (strcmp(type, "clean") == 0)
-		on_clean(a, tag);
-	else
-		return false;
-	return true;
+		on_clean(a, x.tag);
 }
 
 /* ---- inventory ---- */

@@ -18,6 +18,10 @@
 	{                                                                                                              \
 #member, MEMBER(struct welcome, member)                                                                \
 	}
+#define PART(member)                                                                                                   \
+	{                                                                                                              \
+#member, .is = SPARSE, MEMBER(struct part_frame, member)                                               \
+	}
 #define DIAL(member)                                                                                                   \
 	{                                                                                                              \
 #member, MEMBER(struct dial, member)                                                                   \
@@ -93,6 +97,8 @@ static const struct field ping_rows[] = {
 };
 const struct schema ping_frame = {.fields = ping_rows};
 const struct schema pong_frame = {.fields = ping_rows, .in = PONG};
+
+const struct schema part_frame = {FIELDS(PART(tag), PART(signal), PART(walltime), PART(cause), PART(seconds))};
 
 const struct schema dial_frame = {
 	FIELDS(DIAL(what), DIAL(id), DIAL(user), DIAL(tag), DIAL(which), DIAL(path), DIAL(from), DIAL(follow))};

@@ -76,6 +76,16 @@ struct ping {
 extern const struct schema ping_frame;
 extern const struct schema pong_frame; /* `n` and `now` of a struct ping */
 
+/* Orders about a part that was started: frames `signal`, `limit`, `save`, `forget`, `clean`. */
+struct part_frame {
+	const char *tag;
+	int signal;
+	int64_t walltime; /* limit: seconds that it may run in all */
+	const char *cause;
+	int64_t seconds; /* save: time to make a checkpoint; 0: as its order says */
+};
+extern const struct schema part_frame;
+
 /* A request to connect and send a file. */
 struct dial {
 	uint64_t id;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "engine/engine_internal.h"
+#include "engine/frames.h"
 
 #define TAG_MAX 64
 /* Signals to send again after a reconnect: they may have been lost with the connection, and sending
@@ -129,7 +130,7 @@ void host_signal(struct engine *e, struct host *h, const char *tag, int signal)
 	if (h->here)
 		errands_signal(e->here, tag, signal);
 	else
-		link_pack(h->link, NULL, 0, "{s:s,s:s,s:i}", "t", "signal", "tag", tag, "signal", signal);
+		link_record(h->link, "signal", &part_frame, &(struct part_frame){.tag = tag, .signal = signal});
 	e->here_waits |= h->here;
 }
 
@@ -149,8 +150,8 @@ void host_limit(struct engine *e, struct part *p)
 	if (p->host->here)
 		errands_limit(e->here, p->gang->tag, p->limit);
 	else
-		link_pack(p->host->link, NULL, 0, "{s:s,s:s,s:I}", "t", "limit", "tag", p->gang->tag, "walltime",
-			  (json_int_t)p->limit);
+		link_record(p->host->link, "limit", &part_frame,
+			    &(struct part_frame){.tag = p->gang->tag, .walltime = p->limit});
 	e->here_waits |= p->host->here;
 }
 
@@ -165,8 +166,8 @@ void host_save(struct engine *e, struct part *p)
 	if (p->host->here)
 		errands_save(e->here, p->gang->tag, cause, seconds);
 	else
-		link_pack(p->host->link, NULL, 0, "{s:s,s:s,s:s,s:I}", "t", "save", "tag", p->gang->tag, "cause",
-			  save_words[cause], "seconds", (json_int_t)seconds);
+		link_record(p->host->link, "save", &part_frame,
+			    &(struct part_frame){.tag = p->gang->tag, .cause = save_words[cause], .seconds = seconds});
 	e->here_waits |= p->host->here;
 }
 
@@ -175,13 +176,13 @@ void host_forget(struct engine *e, struct host *h, const char *tag)
 	if (h->here)
 		errands_forget(e->here, tag);
 	else
-		link_pack(h->link, NULL, 0, "{s:s,s:s}", "t", "forget", "tag", tag);
+		link_record(h->link, "forget", &part_frame, &(struct part_frame){.tag = tag});
 	e->here_waits |= h->here;
 }
 
 void host_clean(struct engine *e, struct host *h, const char *tag)
 {
-	link_pack(h->link, NULL, 0, "{s:s,s:s}", "t", "clean", "tag", tag);
+	link_record(h->link, "clean", &part_frame, &(struct part_frame){.tag = tag});
 }
 
 /* ---- from a host ---- */
