@@ -21,21 +21,18 @@ static const struct field hello_rows[] = {
 	{0},
 };
 
-static const struct field report_rows[] = {
-	{"run", ID(struct peer_report, run)},
-	{"seq", ID(struct peer_report, seq)},
-	{"speed", .in = ALWAYS, MEMBER_AS(FORM_REAL, struct peer_report, load.speed)},
-	{"idle", .in = ALWAYS, MEMBER_AS(FORM_REAL, struct peer_report, load.idle)},
-	{"free", .in = ALWAYS, MEMBER_AS(FORM_REAL, struct peer_report, load.free)},
-	{"ours", .in = ALWAYS, .most = TASKS_MOST, MEMBER(struct peer_report, load.ours)},
-	{"interactive", .in = ALWAYS, .most = TASKS_MOST, MEMBER(struct peer_report, load.interactive)},
-	{"batch", .in = ALWAYS, .most = TASKS_MOST, MEMBER(struct peer_report, load.batch)},
-	{"cpus", .in = ALWAYS, .least = 1, .most = 1 << 16, MEMBER(struct peer_report, cpus)},
-	{"memory", .in = ALWAYS, .most = MOST, MEMBER(struct peer_report, memory)},
-	{"closed", MEMBER(struct peer_report, closed)},
-	{"arch", .in = ALWAYS, MEMBER_CHARS(struct peer_report, arch)},
-	{0},
-};
+const struct schema peer_report_frame = {
+	FIELDS({"run", ID(struct peer_report, run)}, {"seq", ID(struct peer_report, seq)},
+	       {"speed", .in = ALWAYS, MEMBER_AS(FORM_REAL, struct peer_report, load.speed)},
+	       {"idle", .in = ALWAYS, MEMBER_AS(FORM_REAL, struct peer_report, load.idle)},
+	       {"free", .in = ALWAYS, MEMBER_AS(FORM_REAL, struct peer_report, load.free)},
+	       {"ours", .in = ALWAYS, .most = TASKS_MOST, MEMBER(struct peer_report, load.ours)},
+	       {"interactive", .in = ALWAYS, .most = TASKS_MOST, MEMBER(struct peer_report, load.interactive)},
+	       {"batch", .in = ALWAYS, .most = TASKS_MOST, MEMBER(struct peer_report, load.batch)},
+	       {"cpus", .in = ALWAYS, .least = 1, .most = 1 << 16, MEMBER(struct peer_report, cpus)},
+	       {"memory", .in = ALWAYS, .most = MOST, MEMBER(struct peer_report, memory)},
+	       {"closed", MEMBER(struct peer_report, closed)},
+	       {"arch", .in = ALWAYS, MEMBER_CHARS(struct peer_report, arch)})};
 
 static const struct field start_rows[] = {
 	{"id", ID(struct peer_start, id)},
@@ -47,12 +44,30 @@ static const struct field start_rows[] = {
 	{0},
 };
 
-static const struct field done_rows[] = {
-	{"id", ID(struct peer_done, id)},
-	{"status", .in = ALWAYS, .most = 0xffff, MEMBER(struct peer_done, status)},
-	{"cpu", .in = ALWAYS, .most = MOST, MEMBER(struct peer_done, cpu_ms)},
-	{0},
-};
+const struct schema peer_done_frame = {FIELDS(
+	{"id", ID(struct peer_done, id)}, {"status", .in = ALWAYS, .most = 0xffff, MEMBER(struct peer_done, status)},
+	{"cpu", .in = ALWAYS, .most = MOST, MEMBER(struct peer_done, cpu_ms)})};
+
+const struct schema peer_note_frame = {FIELDS({"id", ID(struct peer_note, id)},
+					      {"fd", .is = SPARSE, MEMBER(struct peer_note, fd)},
+					      {"n", .is = SPARSE, MEMBER(struct peer_note, n)})};
+
+#define OUTCOME(member) MEMBER(struct peer_outcome, member)
+
+const struct schema peer_outcome_frame = {FIELDS(
+	{"task", OUTCOME(task)}, {"fd", .is = SPARSE, OUTCOME(fd)}, {"status", OUTCOME(status)},
+	{"cpu", OUTCOME(cpu_ms)}, {"where", OUTCOME(where)}, {"attempts", OUTCOME(attempts)}, {"why", OUTCOME(why)})};
+
+#define GRANT(member)                                                                                                  \
+	{                                                                                                              \
+#member, MEMBER(struct peer_grant, member)                                                             \
+	}
+
+const struct schema peer_grant_frame = {FIELDS(GRANT(id), GRANT(secret), GRANT(name), GRANT(csr), GRANT(certificate),
+					       GRANT(pool), GRANT(why), GRANT(members))};
+
+const struct schema peer_removed_frame = {FIELDS({"text", .in = ALWAYS, MEMBER(struct peer_removed, text)},
+						 {"signature", .in = ALWAYS, MEMBER(struct peer_removed, signature)})};
 
 /* ---- writing ---- */
 
@@ -95,12 +110,7 @@ char *peer_hello_write(const struct peer_hello *h)
 
 char *peer_report_write(const struct peer_report *r)
 {
-	return head_write("report", report_rows, r);
-}
-
-char *peer_done_write(const struct peer_done *d)
-{
-	return head_write("done", done_rows, d);
+	return head_write("report", peer_report_frame.fields, r);
 }
 
 static int words_add(const char *const *words, struct strbuf *out)
@@ -186,7 +196,7 @@ int peer_report_read(const json_t *head, struct peer_report *ret, struct err *er
 	struct peer_report r = {0};
 	int rc;
 
-	if ((rc = record_load(report_rows, 0, head, &r, NULL, err)) < 0 ||
+	if ((rc = record_load(peer_report_frame.fields, 0, head, &r, NULL, err)) < 0 ||
 	    (rc = real_check(r.load.speed, "speed", 1e-3, 1e6, err)) < 0 ||
 	    (rc = real_check(r.load.idle, "idle", 0, 1, err)) < 0 ||
 	    (rc = real_check(r.load.free, "free", 0, 1, err)) < 0 || (rc = word_check(r.arch, "arch", err)) < 0)
@@ -236,14 +246,4 @@ int peer_start_read(const json_t *head, const char *data, size_t n, struct arena
 	s.dir = dir[0];
 	*ret = s;
 	return 0;
-}
-
-int peer_done_read(const json_t *head, struct peer_done *ret, struct err *err)
-{
-	struct peer_done d = {0};
-	int rc = record_load(done_rows, 0, head, &d, NULL, err);
-
-	if (rc == 0)
-		*ret = d;
-	return rc;
 }

@@ -6,8 +6,11 @@
  * places tasks; the other is the *host*, which runs them. Two stations therefore have two links.
  * Nothing read here is trusted: every field has bounds, and unknown keys are ignored.
  *
- *	origin -> host   hello, report, beat, pong, removed, renew, start, input, signal, forget
- *	host -> origin   welcome, ping, renewed, refused, began, out, done, lost
+ *	origin -> host   hello, report, beat, pong, removed, renew, start, input, more, signal,
+ *	                 forget
+ *	host -> origin   welcome, ping, renewed, refused, began, took, out, done, lost
+ *	machine that joins <-> authority   join, joined, refused
+ *	daemon -> command on its machine   out, done, failed
  */
 #ifndef STATION_PEER_H
 #define STATION_PEER_H
@@ -18,6 +21,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/schema.h"
 #include "base/strbuf.h"
 #include "station/place.h"
 
@@ -27,6 +31,8 @@
 #define PEER_MEMBERS_MOST 20000
 #define PEER_WORDS_MOST 65536
 #define PEER_PIECE (64u << 10) /* largest piece of input or output in one frame, bytes */
+
+/* Heads with a schema are sent by link_record(), and read by record_load() (base/codec.h). */
 
 /* A station's report about itself. `seq` grows with each report of one run of its daemon
  * (`run`); the newest counts, no matter by which way it arrived. */
@@ -38,6 +44,7 @@ struct peer_report {
 	bool closed;	/* takes no tasks: its owner has paused it or is using it */
 	char arch[PEER_ARCH_SIZE];
 };
+extern const struct schema peer_report_frame;
 
 struct peer_member {
 	char name[PEER_NAME_SIZE], where[PEER_WHERE_SIZE]; /* "10.0.0.2:7724" */
@@ -73,11 +80,43 @@ struct peer_done {
 	int status; /* status of wait() */
 	int64_t cpu_ms;
 };
+extern const struct schema peer_done_frame;
+
+/* The other frames about a task. */
+struct peer_note {
+	uint64_t id;
+	int fd;	   /* output: 1 or 2 */
+	int64_t n; /* bytes that were read or may be sent, or the number of a signal */
+};
+extern const struct schema peer_note_frame;
+
+/* What a daemon reports to a command on its machine about one of its tasks. */
+struct peer_outcome {
+	int task, fd, status, attempts;
+	int64_t cpu_ms;
+	const char *where, *why; /* station; reason of a failure */
+};
+extern const struct schema peer_outcome_frame;
+
+/* Frames by which a certificate is requested, granted or refused: when a machine joins, and when a
+ * station renews its certificate. NULL: not in the frame. */
+struct peer_grant {
+	const char *id, *secret; /* a token */
+	const char *name;	 /* name of the station that sends the frame */
+	const char *csr, *certificate, *pool, *why;
+	const json_t *members; /* {name: [where, join]} */
+};
+extern const struct schema peer_grant_frame;
+
+/* A list of removed stations (removed.h), in a frame and on the disk. */
+struct peer_removed {
+	const char *text, *signature;
+};
+extern const struct schema peer_removed_frame;
 
 /* Return the heads as text for link_send(); the caller frees it. */
 char *peer_hello_write(const struct peer_hello *h);
 char *peer_report_write(const struct peer_report *r);
-char *peer_done_write(const struct peer_done *d);
 /* Adds directory, arguments and environment, which may hold any bytes, to `ret_data`: the
  * frame's data. */
 char *peer_start_write(const struct peer_start *s, struct strbuf *ret_data);
@@ -88,6 +127,5 @@ int peer_report_read(const json_t *head, struct peer_report *ret, struct err *er
 int peer_start_read(const json_t *head, const char *data, size_t n, struct arena *a, struct peer_start *ret,
 		    struct err *err);
 uint64_t peer_join_read(const json_t *v); /* returns 0 if it is missing or not a join number */
-int peer_done_read(const json_t *head, struct peer_done *ret, struct err *err);
 
 #endif

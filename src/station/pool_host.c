@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/codec.h"
 #include "base/logline.h"
 #include "run/hold.h"
 #include "run/lease.h"
@@ -42,7 +43,7 @@ struct host_task {
 	bool out_on, err_on; /* true until EOF */
 	struct strbuf input; /* input that the task has not read yet */
 	size_t input_at;
-	bool input_end, input_on;
+	bool input_end;
 	struct pool_result got;
 	size_t ngot;
 };
@@ -61,14 +62,21 @@ int host_tasks(const struct pool *p, int64_t *ret_cpu_ms)
 	return n;
 }
 
-static struct host_task *task_of(struct guest *g, json_t *head)
+static struct host_task *task_of(struct guest *g, uint64_t id)
 {
-	json_int_t id = json_integer_value(json_object_get(head, "id"));
 	struct host_task *t = g->pool->tasks;
 
-	while (t && (t->guest != g || t->start.id != (uint64_t)id))
+	while (t && (t->guest != g || t->start.id != id))
 		t = t->next;
 	return t;
+}
+
+/* Sends a frame without data. */
+static void note_send(const struct host_task *t, const char *type, int64_t number)
+{
+	struct peer_note note = {.id = t->start.id, .n = number};
+
+	link_record(t->guest->link, type, &peer_note_frame, &note);
 }
 
 static void task_free(struct host_task *t)
@@ -99,11 +107,9 @@ static void end_tell(struct host_task *t)
 		return;
 	if (t->ngot == sizeof t->got && t->stage != LEAVING) {
 		struct peer_done done = {.id = t->start.id, .status = t->got.status & 0xffff, .cpu_ms = t->got.cpu_ms};
-		char *text = peer_done_write(&done);
-		link_send(g->link, text, strlen(text), NULL, 0);
-		free(text);
+		link_record(g->link, "done", &peer_done_frame, &done);
 	} else {
-		link_pack(g->link, NULL, 0, "{s:s,s:I}", "t", "lost", "id", (json_int_t)t->start.id);
+		note_send(t, "lost", 0);
 	}
 }
 
@@ -190,8 +196,8 @@ static void on_output(uv_poll_t *u, int status, int events)
 	if (t->guest->gone || t->stage != RUNNING)
 		return;
 	t->window -= n;
-	link_pack(t->guest->link, buf, (size_t)n, "{s:s,s:I,s:i}", "t", "out", "id", (json_int_t)t->start.id, "fd",
-		  err ? 2 : 1);
+	link_record_data(t->guest->link, "out", &peer_note_frame,
+			 &(struct peer_note){.id = t->start.id, .fd = err ? 2 : 1}, buf, (size_t)n);
 	output_watch(t);
 }
 
@@ -218,8 +224,7 @@ static void on_input(uv_poll_t *u, int status, int events)
 		t->input_at += (size_t)n;
 	}
 	if (!t->guest->gone && n)
-		link_pack(t->guest->link, NULL, 0, "{s:s,s:I,s:I}", "t", "took", "id", (json_int_t)t->start.id, "n",
-			  (json_int_t)n);
+		note_send(t, "took", n);
 	if (t->input_at < t->input.n)
 		return;
 	strbuf_clear(&t->input);
@@ -299,7 +304,7 @@ static void task_run(struct host_task *t)
 	output_watch(t);
 	if (t->input.n || t->input_end)
 		uv_poll_start(&t->in, UV_WRITABLE, on_input);
-	link_pack(t->guest->link, NULL, 0, "{s:s,s:I}", "t", "began", "id", (json_int_t)t->start.id);
+	note_send(t, "began", 0);
 }
 
 static bool same_job(const struct host_task *a, const struct host_task *b)
@@ -378,7 +383,7 @@ static void task_drop(struct host_task *t)
 		task_end(t, DROPPED);
 }
 
-static void task_signal(struct host_task *t, json_int_t number)
+static void task_signal(struct host_task *t, int64_t number)
 {
 	if (number < 1 || number > 64)
 		return;
@@ -395,8 +400,9 @@ static void task_signal(struct host_task *t, json_int_t number)
 
 void host_frame(struct guest *g, const char *type, json_t *head, const char *data, size_t n)
 {
-	struct host_task *t = task_of(g, head);
-	json_int_t number = json_integer_value(json_object_get(head, "n"));
+	struct peer_note note;
+	bool good = record_load(peer_note_frame.fields, 0, head, &note, NULL, NULL) == 0;
+	struct host_task *t = good ? task_of(g, note.id) : NULL;
 
 	if (strcmp(type, "start") == 0 && !t)
 		on_start(g, head, data, n);
@@ -405,11 +411,11 @@ void host_frame(struct guest *g, const char *type, json_t *head, const char *dat
 	else if (strcmp(type, "input") == 0)
 		input_add(t, data, n);
 	else if (strcmp(type, "signal") == 0)
-		task_signal(t, number);
+		task_signal(t, note.n);
 	else if (strcmp(type, "forget") == 0)
 		task_drop(t);
-	else if (strcmp(type, "more") == 0 && number > 0 && t->window < WINDOW) {
-		t->window += number;
+	else if (strcmp(type, "more") == 0 && note.n > 0 && t->window < WINDOW) {
+		t->window += note.n;
 		if (t->stage == RUNNING)
 			output_watch(t);
 	}

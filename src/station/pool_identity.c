@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/codec.h"
 #include "base/logline.h"
 #include "station/pool_internal.h"
 
@@ -145,30 +146,37 @@ void renewal_take(struct host *h, const char *type, const json_t *head)
 {
 	struct pool *p = h->pool;
 	const struct pool_entry *e = pool_table_find(&p->table, h->name);
-	const char *cert = json_string_value(json_object_get(head, "certificate")),
-		   *why = json_string_value(json_object_get(head, "why"));
+	struct peer_grant g;
+	struct err err;
 
 	if (!p->identity.asked || !e || e->member.join != JOIN_AUTHORITY)
 		return; /* it was not requested */
-	if (strcmp(type, "renewed") == 0 && cert)
-		finish(p, cert, NULL);
+	if (record_load(peer_grant_frame.fields, 0, head, &g, NULL, &err) < 0)
+		finish(p, NULL, err.text);
+	else if (strcmp(type, "renewed") == 0 && g.certificate)
+		finish(p, g.certificate, NULL);
 	else
-		finish(p, NULL, why ? why : "the answer has no certificate");
+		finish(p, NULL, g.why ? g.why : "the answer has no certificate");
 }
 
 void renewal_serve(struct guest *g, const json_t *head)
 {
-	const char *csr = json_string_value(json_object_get(head, "csr"));
 	struct strbuf cert = {0};
 	struct cert_names who;
-	struct err err = {.text = "it has no request"};
+	struct peer_grant ask;
+	struct err err;
+	int rc = record_load(peer_grant_frame.fields, 0, head, &ask, NULL, &err);
 
 	link_peer(g->link, &who);
-	if (csr && pool_certificate_renew(&g->pool->home, &who, csr, &cert, &err) == 0) {
-		link_pack(g->link, NULL, 0, "{s:s,s:s}", "t", "renewed", "certificate", strbuf_text(&cert));
+	if (rc == 0)
+		rc = ask.csr ? pool_certificate_renew(&g->pool->home, &who, ask.csr, &cert, &err)
+			     : err_set(&err, -EINVAL, "it has no request");
+	if (rc == 0) {
+		link_record(g->link, "renewed", &peer_grant_frame,
+			    &(struct peer_grant){.certificate = strbuf_text(&cert)});
 		log_line(SEVERITY_NOTICE, "renewed the certificate of %s", g->name);
 	} else {
-		link_pack(g->link, NULL, 0, "{s:s,s:s}", "t", "refused", "why", err.text);
+		link_record(g->link, "refused", &peer_grant_frame, &(struct peer_grant){.why = err.text});
 	}
 	strbuf_fini(&cert);
 }
@@ -211,7 +219,7 @@ static int authority_ask(struct pool *p, const char *csr, struct err *err)
 	h = host_want(p, e->member.name);
 	if (!h->welcome)
 		return err_set(err, -EHOSTUNREACH, "%s, which created the pool, can't be reached now", h->name);
-	link_pack(h->link, NULL, 0, "{s:s,s:s}", "t", "renew", "csr", csr);
+	link_record(h->link, "renew", &peer_grant_frame, &(struct peer_grant){.csr = csr});
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/codec.h"
 #include "base/logline.h"
 #include "base/tcp.h"
 #include "net/address.h"
@@ -67,12 +68,11 @@ static bool name_good(const char *name)
 
 static int join_grant(struct joiner *j, const json_t *head, struct strbuf *ret, struct err *err)
 {
-	const char *id = json_string_value(json_object_get(head, "id")),
-		   *secret = json_string_value(json_object_get(head, "secret")),
-		   *name = json_string_value(json_object_get(head, "name")),
-		   *csr = json_string_value(json_object_get(head, "csr"));
+	struct peer_grant ask;
+	int rc = record_load(peer_grant_frame.fields, 0, head, &ask, NULL, err);
+	const char *name = ask.name;
 
-	if (!id || !*id || !secret || !csr)
+	if (rc < 0 || !ask.id || !*ask.id || !ask.secret || !ask.csr)
 		return err_set(err, -EINVAL, "this is not a request to join");
 	if (!name_good(name))
 		return err_set(err, -EINVAL, "a station's name has 1 to %d letters, digits, -, _ and .",
@@ -82,11 +82,23 @@ static int join_grant(struct joiner *j, const json_t *head, struct strbuf *ret, 
 			       "a station called %s is in the pool already: choose another name with --name, or run "
 			       "'shunt pool remove %s' on the station that created the pool",
 			       name, name);
-	if (removed_has(&j->pool->removed, name, strtoull(id + 1, NULL, 10)))
+	if (removed_has(&j->pool->removed, name, strtoull(ask.id + 1, NULL, 10)))
 		return err_set(err, -EACCES,
 			       "station %s was removed after this token was made: 'shunt pool token' prints another",
 			       name);
-	return pool_token_use(&j->pool->home, id, secret, name, csr, (int64_t)time(NULL), ret, err);
+	return pool_token_use(&j->pool->home, ask.id, ask.secret, name, ask.csr, (int64_t)time(NULL), ret, err);
+}
+
+static void grant_send(struct joiner *j, struct link *l, const char *cert)
+{
+	json_t *members = members_pack(j->pool);
+
+	link_record(l, "joined", &peer_grant_frame,
+		    &(struct peer_grant){.certificate = cert,
+					 .pool = j->pool->conf.pool,
+					 .name = j->pool->conf.name,
+					 .members = members});
+	json_decref(members);
 }
 
 static void on_ask(void *context, struct link *l, json_t *head, const char *data, size_t n)
@@ -96,15 +108,13 @@ static void on_ask(void *context, struct link *l, json_t *head, const char *data
 	struct err err;
 	int rc = join_grant(j, head, &cert, &err);
 
-	if (rc == 0)
-		link_pack(l, NULL, 0, "{s:s,s:s,s:s,s:s,s:o}", "t", "joined", "certificate", strbuf_text(&cert), "pool",
-			  j->pool->conf.pool, "name", j->pool->conf.name, "members", members_pack(j->pool));
-	else
-		link_pack(l, NULL, 0, "{s:s,s:s}", "t", "refused", "why", err.text);
-	if (rc == 0)
+	if (rc == 0) {
+		grant_send(j, l, strbuf_text(&cert));
 		log_line(SEVERITY_NOTICE, "%s has joined", j->address);
-	else
+	} else {
+		link_record(l, "refused", &peer_grant_frame, &(struct peer_grant){.why = err.text});
 		log_line(SEVERITY_WARNING, "%s can't join: %s", j->address, err.text);
+	}
 	link_close(l, "answered");
 	strbuf_fini(&cert);
 }
@@ -159,8 +169,10 @@ static void on_ready(void *context, struct link *l)
 {
 	struct asking *a = context;
 
-	link_pack(l, NULL, 0, "{s:s,s:s,s:s,s:s,s:s}", "t", "join", "id", a->token->id, "secret", a->token->secret,
-		  "name", a->name, "csr", strbuf_text(&a->csr));
+	link_record(
+		l, "join", &peer_grant_frame,
+		&(struct peer_grant){
+			.id = a->token->id, .secret = a->token->secret, .name = a->name, .csr = strbuf_text(&a->csr)});
 }
 
 static void on_answer(void *context, struct link *l, json_t *head, const char *data, size_t n)
@@ -223,27 +235,28 @@ static int ask(const char *host, const char *port, struct asking *a, struct strb
 static int answer_store(const struct pool_home *h, struct pool_conf *c, const struct asking *a, const char *key,
 			const char *ca, const char *where, struct err *err)
 {
-	const char *cert = json_string_value(json_object_get(a->answer, "certificate")),
-		   *pool = json_string_value(json_object_get(a->answer, "pool")),
-		   *seed = json_string_value(json_object_get(a->answer, "name"));
-	json_t *members = json_object_get(a->answer, "members");
 	struct cert_names who;
+	struct peer_grant g;
+	json_t *members;
 	char *text;
-	int rc;
+	int rc = record_load(peer_grant_frame.fields, 0, a->answer, &g, NULL, err);
 
-	if (!cert || !pool || !seed || !json_is_object(members) || pki_names(cert, &who, err) < 0)
+	if (rc < 0 || !g.certificate || !g.pool || !g.name || !json_is_object(g.members) ||
+	    pki_names(g.certificate, &who, err) < 0)
 		return err_set(err, -EPROTO, "the answer has no certificate");
-	json_object_set_new(members, seed, json_pack("[s,I]", where, (json_int_t)JOIN_AUTHORITY));
-	snprintf(c->pool, sizeof c->pool, "%.*s", PEER_NAME_SIZE - 1, pool);
+	members = json_deep_copy(g.members);
+	json_object_set_new(members, g.name, json_pack("[s,I]", where, (json_int_t)JOIN_AUTHORITY));
+	snprintf(c->pool, sizeof c->pool, "%.*s", PEER_NAME_SIZE - 1, g.pool);
 	text = json_dumps(members, JSON_INDENT(1));
 	rc = pool_home_write(h, "members.json", 0644, text, err);
 	free(text);
+	json_decref(members);
 	if (rc == 0)
 		rc = pool_home_write(h, "ca.crt", 0644, ca, err);
 	if (rc == 0)
 		rc = pool_home_write(h, "node.key", 0600, key, err);
 	if (rc == 0)
-		rc = pool_home_write(h, "node.crt", 0644, cert, err);
+		rc = pool_home_write(h, "node.crt", 0644, g.certificate, err);
 	return rc < 0 ? rc : pool_conf_store(h, c, err);
 }
 

@@ -35,10 +35,7 @@ static void hello_send(struct host *h)
 
 static void report_send(struct host *h)
 {
-	char *text = peer_report_write(&h->pool->told);
-
-	link_send(h->link, text, strlen(text), NULL, 0);
-	free(text);
+	link_record(h->link, "report", &peer_report_frame, &h->pool->told);
 }
 
 static void on_ready(void *context, struct link *l)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "station/pool_internal.h"
 
 #define INPUT_WINDOW (256 << 10) /* maximum bytes of input in transit */
@@ -52,6 +53,13 @@ struct errand {
 };
 
 /* ---- lists ---- */
+
+/* Sends a frame about a placed task to its host. */
+static void note_send(const struct errand *e, const char *type, int64_t number, const void *data, size_t n)
+{
+	link_record_data(e->host->link, type, &peer_note_frame, &(struct peer_note){.id = e->start.id, .n = number},
+			 data, n);
+}
 
 static void host_count(struct host *h, int change)
 {
@@ -135,6 +143,12 @@ size_t origin_waiting(const struct pool *p)
 
 /* ---- its end ---- */
 
+static void output_send(const struct errand *e, int fd, const void *data, size_t n)
+{
+	link_record_data(e->client->link, "out", &peer_outcome_frame,
+			 &(struct peer_outcome){.task = e->number, .fd = fd}, data, n);
+}
+
 /* Sends output in pieces, as fast as the client accepts it, then the result. */
 static void deliver(struct errand *e)
 {
@@ -146,12 +160,15 @@ static void deliver(struct errand *e)
 			if (link_queued(l) >= LINK_LOW)
 				return;
 			n = n < PEER_PIECE ? n : PEER_PIECE;
-			link_pack(l, e->out[i].text + e->out_at[i], n, "{s:s,s:i,s:i}", "t", "out", "task", e->number,
-				  "fd", i + 1);
+			output_send(e, i + 1, e->out[i].text + e->out_at[i], n);
 			e->out_at[i] += n;
 		}
-	link_pack(l, NULL, 0, "{s:s,s:i,s:i,s:I,s:s,s:i}", "t", "done", "task", e->number, "status", e->done.status,
-		  "cpu", (json_int_t)e->done.cpu_ms, "where", e->where, "attempts", e->attempts);
+	link_record(l, "done", &peer_outcome_frame,
+		    &(struct peer_outcome){.task = e->number,
+					   .status = e->done.status,
+					   .cpu_ms = e->done.cpu_ms,
+					   .where = e->where,
+					   .attempts = e->attempts});
 	errand_free(e);
 }
 
@@ -166,8 +183,8 @@ static void finish(struct errand *e, const struct peer_done *done)
 
 static void fail_tell(const struct errand *e, const char *why)
 {
-	link_pack(e->client->link, NULL, 0, "{s:s,s:i,s:s,s:s}", "t", "failed", "task", e->number, "why", why, "where",
-		  e->where);
+	link_record(e->client->link, "failed", &peer_outcome_frame,
+		    &(struct peer_outcome){.task = e->number, .why = why, .where = e->where});
 }
 
 static void fail(struct errand *e, const char *why)
@@ -206,13 +223,12 @@ static void input_send(struct errand *e)
 		return;
 	while (e->sent < have && e->sent - e->taken < INPUT_WINDOW) {
 		size_t n = (size_t)(have - e->sent) < PEER_PIECE ? (size_t)(have - e->sent) : PEER_PIECE;
-		link_pack(e->host->link, e->input.text + (e->sent - e->dropped), n, "{s:s,s:I}", "t", "input", "id",
-			  (json_int_t)e->start.id);
+		note_send(e, "input", 0, e->input.text + (e->sent - e->dropped), n);
 		e->sent += (int64_t)n;
 	}
 	if (e->sent == have && e->input_end && !e->end_sent) {
 		e->end_sent = true;
-		link_pack(e->host->link, NULL, 0, "{s:s,s:I}", "t", "input", "id", (json_int_t)e->start.id);
+		note_send(e, "input", 0, NULL, 0);
 	}
 	if (e->input.n > INPUT_KEPT && e->sent > e->dropped) {
 		size_t gone = (size_t)(e->sent - e->dropped);
@@ -337,8 +353,7 @@ void errand_add(struct pool *p, struct client *c, int number, const struct peer_
 static void owed_pay(struct errand *e)
 {
 	if (e->stage == PLACED && e->owed && (!e->live || link_queued(e->client->link) < LINK_LOW)) {
-		link_pack(e->host->link, NULL, 0, "{s:s,s:I,s:I}", "t", "more", "id", (json_int_t)e->start.id, "n",
-			  (json_int_t)e->owed);
+		note_send(e, "more", e->owed, NULL, 0);
 		e->owed = 0;
 	}
 }
@@ -348,13 +363,13 @@ static void on_out(struct errand *e, int fd, const char *data, size_t n)
 	e->owed += (int64_t)n;
 	if (e->live) {
 		e->client->live = e->shown = true;
-		link_pack(e->client->link, data, n, "{s:s,s:i,s:i}", "t", "out", "task", e->number, "fd", fd);
+		output_send(e, fd, data, n);
 	} else {
 		strbuf_add(&e->out[fd - 1], data, n);
 	}
 	owed_pay(e);
 	if (e->out[fd - 1].n > OUTPUT_KEPT) {
-		link_pack(e->host->link, NULL, 0, "{s:s,s:I}", "t", "forget", "id", (json_int_t)e->start.id);
+		note_send(e, "forget", 0, NULL, 0);
 		fail(e, "it writes more than 256 MB: use --live, which keeps nothing");
 	}
 }
@@ -363,21 +378,23 @@ void origin_frame(struct host *h, const char *t, json_t *head, const char *data,
 {
 	struct pool *p = h->pool;
 	struct pool_entry *entry = pool_table_find(&p->table, h->name);
-	json_int_t id = json_integer_value(json_object_get(head, "id"));
-	json_int_t fd = json_integer_value(json_object_get(head, "fd"));
-	uint64_t found;
-	struct errand *e = map_get(&p->errands.placed, (uint64_t)id, &found) ? (struct errand *)(uintptr_t)found : NULL;
+	struct peer_note note;
 	struct peer_done done;
-	struct err err;
+	struct errand *e;
+	uint64_t found;
 
-	if (!e || e->host != h)
+	if (record_load(peer_note_frame.fields, 0, head, &note, NULL, NULL) < 0 ||
+	    !map_get(&p->errands.placed, note.id, &found))
+		return;
+	e = (struct errand *)(uintptr_t)found;
+	if (e->host != h)
 		return; /* from an abandoned attempt */
-	if (strcmp(t, "out") == 0 && (fd == 1 || fd == 2)) {
-		on_out(e, (int)fd, data, n);
+	if (strcmp(t, "out") == 0 && (note.fd == 1 || note.fd == 2)) {
+		on_out(e, note.fd, data, n);
 	} else if (strcmp(t, "took") == 0) {
-		e->taken += json_integer_value(json_object_get(head, "n"));
+		e->taken += note.n;
 		input_send(e);
-	} else if (strcmp(t, "done") == 0 && peer_done_read(head, &done, &err) == 0) {
+	} else if (strcmp(t, "done") == 0 && record_load(peer_done_frame.fields, 0, head, &done, NULL, NULL) == 0) {
 		pool_table_ended(&p->table, entry);
 		finish(e, &done);
 		origin_place(p);
@@ -432,8 +449,7 @@ void origin_signal(struct pool *p, struct client *c, int signal)
 		if (ends)
 			e->killed = signal;
 		if (e->stage == PLACED)
-			link_pack(e->host->link, NULL, 0, "{s:s,s:I,s:i}", "t", "signal", "id", (json_int_t)e->start.id,
-				  "n", signal);
+			note_send(e, "signal", signal, NULL, 0);
 		else if ((e->stage == WAITING || e->stage == RESERVED) && ends)
 			again(e);
 	}
@@ -448,7 +464,7 @@ void errands_drop(struct pool *p, struct client *c)
 		if (e->client != c)
 			continue;
 		if (e->stage == PLACED) {
-			link_pack(e->host->link, NULL, 0, "{s:s,s:I}", "t", "forget", "id", (json_int_t)e->start.id);
+			note_send(e, "forget", 0, NULL, 0);
 			pool_table_ended(&p->table, pool_table_find(&p->table, e->host->name));
 		}
 		errand_free(e);

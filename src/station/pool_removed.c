@@ -11,34 +11,45 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/logline.h"
 #include "station/pool_internal.h"
 
+static struct peer_removed list_of(const struct pool *p)
+{
+	return (struct peer_removed){strbuf_text(&p->removed.text), strbuf_text(&p->removed.signature)};
+}
+
 static int store(struct pool *p, struct err *err)
 {
-	json_t *o = json_pack("{s:s,s:s}", "text", strbuf_text(&p->removed.text), "signature",
-			      strbuf_text(&p->removed.signature));
-	char *text = json_dumps(o, JSON_INDENT(1));
-	int rc = pool_home_write(&p->home, "removed.json", 0644, text, err);
+	const struct peer_removed list = list_of(p);
+	struct strbuf text = {0};
 
-	free(text);
-	json_decref(o);
+	record_store_text(peer_removed_frame.fields, 0, &list, NULL, &text);
+	int rc = pool_home_write(&p->home, "removed.json", 0644, text.text, err);
+	strbuf_fini(&text);
 	return rc;
 }
 
 /* Takes a list over; returns 1 if it is newer than ours. */
-static int take(struct pool *p, const json_t *o, struct err *err)
+static int take(struct pool *p, const char *text, const char *signature, struct err *err)
 {
-	const char *text = json_string_value(json_object_get(o, "text")),
-		   *signature = json_string_value(json_object_get(o, "signature"));
 	struct strbuf ca = {0};
 	int rc = pool_home_read(&p->home, "ca.crt", &ca, err);
 
 	if (rc == 0)
-		rc = text && signature ? removed_take(&p->removed, strbuf_text(&ca), text, signature, err)
-				       : err_set(err, -EINVAL, "a list of removed stations has no text");
+		rc = removed_take(&p->removed, strbuf_text(&ca), text, signature, err);
 	strbuf_fini(&ca);
 	return rc;
+}
+
+static int list_read(struct pool *p, const json_t *o, struct err *err)
+{
+	struct peer_removed list;
+
+	if (record_load(peer_removed_frame.fields, 0, o, &list, NULL, NULL) < 0)
+		return err_set(err, -EINVAL, "a list of removed stations has no text");
+	return take(p, list.text, list.signature, err);
 }
 
 static int ourselves(const struct pool *p, struct err *err)
@@ -56,7 +67,7 @@ int removed_load(struct pool *p, struct err *err)
 	int rc = pool_home_read(&p->home, "removed.json", &text, err);
 	json_t *o = rc == 0 ? json_loads(strbuf_text(&text), 0, NULL) : NULL;
 
-	if (rc == 0 && (rc = take(p, o, err)) < 0)
+	if (rc == 0 && (rc = list_read(p, o, err)) < 0)
 		err_prefix(err, rc, "%.300s/removed.json", p->home.dir);
 	json_decref(o);
 	strbuf_fini(&text);
@@ -65,13 +76,12 @@ int removed_load(struct pool *p, struct err *err)
 
 void removed_send(struct host *h)
 {
-	const struct removed *r = &h->pool->removed;
+	const struct peer_removed list = list_of(h->pool);
 
-	if (!h->link || h->told >= r->number)
+	if (!h->link || h->told >= h->pool->removed.number)
 		return;
-	h->told = r->number;
-	link_pack(h->link, NULL, 0, "{s:s,s:s,s:s}", "t", "removed", "text", strbuf_text(&r->text), "signature",
-		  strbuf_text(&r->signature));
+	h->told = h->pool->removed.number;
+	link_record(h->link, "removed", &peer_removed_frame, &list);
 }
 
 /* Sends the list to all stations, including the removed ones before their links are closed. */
@@ -108,7 +118,7 @@ static void spread(struct pool *p)
 void removed_hear(struct pool *p, const json_t *head)
 {
 	struct err err;
-	int rc = take(p, head, &err);
+	int rc = list_read(p, head, &err);
 
 	if (rc < 0)
 		log_line(SEVERITY_WARNING, "%s", err.text);
@@ -142,11 +152,8 @@ int member_remove(struct pool *p, const char *name, struct err *err)
 		rc = removed_next(&p->removed, strbuf_text(&key), name, join, &text, &signature, err);
 	if (key.text)
 		explicit_bzero(key.text, key.n);
-	if (rc == 0) {
-		json_t *o = json_pack("{s:s,s:s}", "text", text.text, "signature", signature.text);
-		rc = take(p, o, err);
-		json_decref(o);
-	}
+	if (rc == 0)
+		rc = take(p, text.text, signature.text, err);
 	if (rc > 0)
 		spread(p);
 	strbuf_fini(&key);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "bag/graph.h"
+#include "base/codec.h"
 #include "station/discover.h"
 #include "station/pool_table.h"
 #include "station/removed.h"
@@ -77,7 +78,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		start_try(head, nul ? nul + 1 : text, nul ? size - nhead - 1 : 0, a);
 		report_try(head);
 		peer_hello_read(head, a, &hello, &err);
-		peer_done_read(head, &done, &err);
+		record_load(peer_done_frame.fields, 0, head, &done, NULL, &err);
 	}
 	struct discover d;
 	if (size && discover_read(text, size, &d) == 0) {

@@ -14,10 +14,12 @@
 #include <unistd.h>
 
 #include "bag/graph.h"
+#include "base/codec.h"
 #include "base/fdio.h"
 #include "base/file.h"
 #include "base/mem.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/object.h"
 #include "cmd/lib/program.h"
 #include "cmd/pool/pool_wire.h"
 #include "station/pool_table.h"
@@ -139,16 +141,14 @@ static void result_count(struct spawn *s, int64_t task, int code)
 	}
 }
 
-static void on_done(struct spawn *s, const json_t *head, int64_t task)
+static void on_done(struct spawn *s, const struct peer_outcome *o, int64_t task)
 {
-	int status = (int)json_integer_value(json_object_get(head, "status"));
+	int status = o->status;
 	int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 
 	if (s->a->verbose)
-		fprintf(stderr, "shunt spawn: task %lld on %s: exit code %d, %lld ms of processor time, attempt %lld\n",
-			(long long)task, json_string_value(json_object_get(head, "where")), code,
-			(long long)json_integer_value(json_object_get(head, "cpu")),
-			(long long)json_integer_value(json_object_get(head, "attempts")));
+		fprintf(stderr, "shunt spawn: task %lld on %s: exit code %d, %lld ms of processor time, attempt %d\n",
+			(long long)task, o->where, code, (long long)o->cpu_ms, o->attempts);
 	result_count(s, task, code);
 }
 
@@ -179,20 +179,22 @@ static void wait_explain(const struct spawn *s, const json_t *stations)
 
 static void frame_take(struct spawn *s, const json_t *head, const char *data, size_t n)
 {
-	const char *t = json_string_value(json_object_get(head, "t"));
-	int64_t task = json_integer_value(json_object_get(head, "task")) - 1;
-	json_int_t fd = json_integer_value(json_object_get(head, "fd"));
+	const char *t = object_text(head, "t");
+	struct peer_outcome o;
+	int64_t task;
 
 	s->asked = true;
-	if (t && strcmp(t, "status") == 0) {
+	if (record_load(peer_outcome_frame.fields, 0, head, &o, NULL, NULL) < 0)
+		return; /* the daemon is newer */
+	task = o.task - 1;
+	if (strcmp(t, "status") == 0) {
 		wait_explain(s, json_object_get(head, "stations"));
-	} else if (t && strcmp(t, "out") == 0 && (fd == 1 || fd == 2)) {
-		output_show(s, task, (int)fd, data, n);
-	} else if (t && strcmp(t, "done") == 0) {
-		on_done(s, head, task);
-	} else if (t && strcmp(t, "failed") == 0) {
-		command_fail(s->command, "task %lld: %s", (long long)task,
-			     json_string_value(json_object_get(head, "why")));
+	} else if (strcmp(t, "out") == 0 && (o.fd == 1 || o.fd == 2)) {
+		output_show(s, task, o.fd, data, n);
+	} else if (strcmp(t, "done") == 0) {
+		on_done(s, &o, task);
+	} else if (strcmp(t, "failed") == 0) {
+		command_fail(s->command, "task %lld: %s", (long long)task, o.why);
 		result_count(s, task, EXIT_FAILED);
 	}
 }
