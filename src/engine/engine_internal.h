@@ -57,7 +57,7 @@ struct part {
 	/* NEVER: refused by its host, or because that was disconnected; not just withdrawn with the
 	 * others */
 	bool refused;
-	bool unclear; /* the reason may be the job's */
+	bool unclear; /* the cause may be the job rather than the host */
 };
 
 /* An attempt. The engine owns it from engine_start() or engine_attach() until it is refused or

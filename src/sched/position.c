@@ -156,7 +156,7 @@ static void freed_more(struct sched *s, struct freed *f, const struct item *x)
 	closed_moved(&f->closed, x->start);
 }
 
-/* Moves a job to its earliest place from an instant on, if that is not later than its present
+/* Moves a job to its earliest place at or after an instant, unless that is later than its present
  * one. */
 static void item_forward(struct sched *s, const struct item *x, int64_t from)
 {

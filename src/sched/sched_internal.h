@@ -366,8 +366,8 @@ bool queue_before(const struct sched *s, uint32_t a, uint32_t b); /* in the poli
 /* Returns the key of a job in the policy's order, which need not be that of the list (cursor.h). */
 double queue_key(const struct sched *s, const struct waiting *w);
 
-/* Returns true if the cycle has done enough, and marks it unfinished. To be called after some
- * progress was made. */
+/* Returns true if the cycle has done enough, and marks it unfinished. Call it only after some
+ * progress. */
 bool cycle_tired(struct sched *s);
 /* cycle_tried() returns true if a special job was tried in this cycle or in those that it
  * continues; cycle_try() records it. */

@@ -348,7 +348,7 @@ void errand_add(struct pool *p, struct client *c, int number, const struct peer_
 	strbuf_fini(&data);
 }
 
-/* ---- what the host says ---- */
+/* ---- frames from hosts ---- */
 
 static void owed_pay(struct errand *e)
 {
@@ -422,7 +422,7 @@ void origin_lost(struct host *h)
 		}
 }
 
-/* ---- what the client says ---- */
+/* ---- requests of clients ---- */
 
 void errands_drained(struct pool *p, struct client *c)
 {

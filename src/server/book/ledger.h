@@ -10,9 +10,9 @@ struct ledger_instant {
 	int64_t at, date, began;
 };
 
-/* Splits a run of ran_ms up to its end by days, which begin at midnight local time. CPU time is
- * divided in proportion to run time. The sums over all days are exact. A row that did not run
- * has no days, but counts as an attempt on the day of its end. */
+/* Splits a run of ran_ms by days, which begin at midnight local time. CPU time is divided in
+ * proportion to run time. The sums over all days are exact. A row that did not run has no days, but
+ * counts as an attempt on the day of its end. */
 void ledger_split(struct ledger_instant *known, const struct history_row *row,
 		  void (*day)(void *context, const struct ledger_row *x), void *context);
 

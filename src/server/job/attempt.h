@@ -35,7 +35,7 @@ struct attempt {
 	/* seconds without contact after which its hosts end it (0: never), and seconds that ending
 	 * takes */
 	int64_t lease, grace;
-	/* what its body says of retries (core/retries.h); "": nothing; NULL: the body was not read */
+	/* retries as its body has them (core/retries.h); "": none given; NULL: the body was not read */
 	char *retries;
 };
 
@@ -57,7 +57,7 @@ void attempt_discard(struct server *s, uint32_t id, uint32_t number);
 void attempts_hold(struct server *s);
 /* Returns true if an attempt before number `before` has not ended. */
 bool attempt_lingers(const struct server *s, uint32_t id, uint32_t before);
-/* Writes the name that everything an attempt leaves outside the store bears:
+/* Writes the name under which an attempt keeps everything outside the store:
  * NUMBER[-INDEX][-xORIGIN].ATTEMPT. It is unique among all attempts of all jobs, even when a
  * restored backup makes the server assign the same number again. */
 void attempt_tag(const struct server *s, uint32_t id, uint32_t attempt, char tag[64]);

@@ -15,7 +15,7 @@ struct server;
 #define TEMPLATE_MAX 65536    /* bytes */
 #define TEMPLATES_OF_ONE 50   /* maximum templates of one user */
 #define TEMPLATES_OF_ALL 1000 /* maximum templates of all users */
-#define TEMPLATES_OF_SITE 200 /* maximum templates of the site, which users can't use up */
+#define TEMPLATES_OF_SITE 200 /* maximum templates of the site; those of users don't count */
 
 struct template
 {

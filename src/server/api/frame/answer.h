@@ -1,6 +1,6 @@
 /*
- * answer.h - answers that take long: computed by a process beside the server (base/twin.h), one
- * after the other, and given again while they hold.
+ * answer.h - answers that take long: computed one after the other by a process beside the server
+ * (base/twin.h), and reused while they hold.
  */
 #ifndef SERVER_ANSWER_H
 #define SERVER_ANSWER_H

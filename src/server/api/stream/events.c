@@ -298,7 +298,7 @@ int64_t streams_next(const struct server *s)
 											   : TIME_NEVER;
 }
 
-/* Gives a listener the events that were not told yet; `all` is the text of all of them. */
+/* Gives a listener the events not sent yet; `all` is the text of all of them. */
 static void stream_tell(struct stream *t, const struct event_ring *ring, const struct strbuf *all)
 {
 	stream_renew(t);
@@ -310,7 +310,7 @@ static void stream_tell(struct stream *t, const struct event_ring *ring, const s
 		stream_wake(t->r);
 }
 
-/* Sends the events that were not told yet. With many listeners they are gathered for a while, since
+/* Sends the events not sent yet. With many listeners they are gathered for a while, since
  * each of them costs a write. */
 void stream_flush(struct server *s)
 {

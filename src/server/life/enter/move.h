@@ -15,7 +15,7 @@ enum mover {
 	MOVER_OPERATOR,	   /* operator: neither access nor limits are checked */
 };
 
-/* Moves a job to `queue`, or where that routes it. */
+/* Moves a job to `queue`, or to the queue that it routes the job to. */
 int job_move(struct server *s, uint32_t id, const char *queue, enum mover by, const char *who, struct arena *a,
 	     struct err *err);
 

@@ -735,8 +735,8 @@ static void waiting_finish(struct server *s, uint32_t id, const struct result *r
 	sched_delete(s->sched, id, s->clock->now, &p);
 }
 
-/* Returns what the job says of retries, valid until another body is read; NULL: nothing. `known`:
- * the same, or NULL where it was not read. */
+/* Returns the retries in the job's body, valid until another body is read; NULL: none. `known`: the
+ * same, or NULL where it was not read. */
 static const char *retries_of(struct server *s, uint32_t id, const char *known)
 {
 	const json_t *body;
