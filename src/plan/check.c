@@ -218,6 +218,16 @@ static void check_kept(const struct plan *p)
 	}
 }
 
+static void check_changes(const struct plan *p, uint32_t block)
+{
+	int64_t known = p->changes[block];
+
+	p->changes[block] = TIME_BEGIN;
+	int64_t found = plan_block_changes(p, block);
+	assert(known == TIME_BEGIN || found == TIME_BEGIN || known == found);
+	p->changes[block] = known;
+}
+
 void plan_check(const struct plan *p)
 {
 	struct timeline sum;
@@ -242,6 +252,7 @@ void plan_check(const struct plan *p)
 		for (uint32_t k = i; k < p->nnodes && k < i + FREE_BLOCK; k++)
 			most = p->free_now[k] > most ? p->free_now[k] : most;
 		assert(most == p->free_most[i / FREE_BLOCK]);
+		check_changes(p, i / FREE_BLOCK);
 	}
 	for (uint32_t i = 0; i < p->nnodes; i++)
 		free_sum += p->free_now[i];

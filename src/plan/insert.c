@@ -85,15 +85,21 @@ static inline bool goal_is_now(const struct insertion *in, const struct goal *g)
 	return !g->whole && in->live_only && g->start <= in->p->now;
 }
 
-/* Returns the first node from `n` on that may have room for the goal; skips blocks of nodes that
- * have too few CPUs free now. */
+/* Returns true if every node of a block has too few CPUs free at the goal's start: now, and until
+ * something ends there. */
+static inline bool block_is_full(const struct insertion *in, const struct goal *g, uint32_t block, int64_t cpus)
+{
+	return in->p->free_most[block] < cpus &&
+	       (goal_is_now(in, g) || (!g->whole && g->start < plan_block_changes(in->p, block)));
+}
+
+/* Returns the first node from `n` on that may have room for the goal; skips full blocks. */
 static inline int32_t node_from(const struct insertion *in, const struct goal *g, int32_t n)
 {
 	const struct plan *p = in->p;
 	int64_t cpus = p->cluster->shapes.v[g->shape].need.v[RES_CPU];
 
-	while (n % FREE_BLOCK == 0 && n < (int32_t)p->nnodes && goal_is_now(in, g) &&
-	       p->free_most[n / FREE_BLOCK] < cpus)
+	while (n % FREE_BLOCK == 0 && n < (int32_t)p->nnodes && block_is_full(in, g, (uint32_t)n / FREE_BLOCK, cpus))
 		n += FREE_BLOCK;
 	return n;
 }

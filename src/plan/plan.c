@@ -45,6 +45,62 @@ static void free_add(struct plan *p, int32_t node, int64_t more)
 		*most = *free;
 }
 
+/* ---- when blocks of nodes change ---- */
+
+/* Returns the first instant at which the node's timeline changes, or a piece begins or ends where
+ * another does the opposite: a search that may move one of them sees a change there as well. */
+static int64_t node_changes(const struct plan_node *n)
+{
+	const struct steps *x = &n->line.first;
+	int64_t first = x->n > 1 ? x->v[n->line.stride] : n->line.nmore ? n->line.more[0].v[0] : TIME_NEVER;
+
+	for (size_t i = 0; i < n->pieces.n; i++) {
+		int64_t at = n->pieces.v[i].live ? n->pieces.v[i].end : n->pieces.v[i].start;
+		first = at < first ? at : first;
+	}
+	return first;
+}
+
+int64_t plan_block_changes(const struct plan *p, uint32_t block)
+{
+	uint32_t from = block * FREE_BLOCK, until = from + FREE_BLOCK < p->nnodes ? from + FREE_BLOCK : p->nnodes;
+	int64_t first = p->changes[block];
+
+	if (p->machines) /* they hold nodes of other blocks than their pieces */
+		return TIME_BEGIN;
+	if (first != TIME_BEGIN)
+		return first;
+	first = TIME_NEVER;
+	for (uint32_t i = from; i < until; i++) {
+		int64_t at = node_changes(&p->node[i]);
+		first = at < first ? at : first;
+	}
+	return p->changes[block] = first;
+}
+
+static void changes_forget(struct plan *p, int32_t node)
+{
+	p->changes[node / FREE_BLOCK] = TIME_BEGIN;
+}
+
+static void changes_forget_all(struct plan *p)
+{
+	for (uint32_t block = 0; block <= p->nnodes / FREE_BLOCK; block++)
+		p->changes[block] = TIME_BEGIN;
+}
+
+/* Makes a node on which nothing is. */
+static void node_make(struct plan *p, uint32_t node)
+{
+	const struct node *n = &p->cluster->nodes.v[node];
+	struct res none = {0};
+
+	p->node[node] = (struct plan_node){.up = n->up, .features = n->features};
+	p->total[node] = n->total;
+	timeline_init(&p->node[node].line, p->cluster->nres, n->up ? &n->total : &none);
+	p->free_now[node] = n->up ? (int32_t)n->total.v[RES_CPU] : 0;
+}
+
 struct plan *plan_create(const struct cluster *c)
 {
 	struct plan *p = mem_zalloc(sizeof *p);
@@ -57,16 +113,11 @@ struct plan *plan_create(const struct cluster *c)
 	p->total = mem_zalloc(sizeof *p->total * (p->nnodes + 1));
 	p->free_now = mem_zalloc(sizeof *p->free_now * (p->nnodes + 1));
 	p->free_most = mem_zalloc(sizeof *p->free_most * (p->nnodes / FREE_BLOCK + 1));
-	for (uint32_t i = 0; i < p->nnodes; i++) {
-		struct res none = {0};
-		const struct node *n = &c->nodes.v[i];
-		p->total[i] = n->total;
-		timeline_init(&p->node[i].line, c->nres, n->up ? &n->total : &none);
-		p->free_now[i] = n->up ? (int32_t)n->total.v[RES_CPU] : 0;
-		p->node[i].up = n->up;
-		p->node[i].features = n->features;
-	}
+	for (uint32_t i = 0; i < p->nnodes; i++)
+		node_make(p, i);
 	free_made(p);
+	p->changes = mem_alloc(sizeof *p->changes * (p->nnodes / FREE_BLOCK + 1));
+	changes_forget_all(p);
 	timeline_init(&p->sum, c->nres, &c->total);
 	for (uint32_t i = 0; i < c->amounts.n; i++)
 		plan_set_amount(p, i);
@@ -109,6 +160,7 @@ void plan_destroy(struct plan *p)
 	free(p->total);
 	free(p->free_now);
 	free(p->free_most);
+	free(p->changes);
 	free(p);
 }
 
@@ -285,6 +337,7 @@ static void line_count(struct plan *p, int32_t node, const struct piece *x, cons
 {
 	int64_t start = x->live ? TIME_BEGIN : x->start, from, until;
 
+	changes_forget(p, node);
 	while (plan_unbooked_span(&p->node[node], &start, x->end, &from, &until)) {
 		timeline_change(&p->node[node].line, from, until, need, sign);
 		if (p->nnodes > 1)
@@ -340,6 +393,7 @@ static void lines_count(struct plan *p, int32_t node, const struct piece *x, int
 static void books_count(struct plan *p, int32_t node, const struct piece *x, int sign)
 {
 	p->version++;
+	changes_forget(p, node);
 	if (x->whole)
 		p->wholes -= (uint32_t)sign;
 	if (x->whole == WHOLE_HOST)
@@ -686,6 +740,7 @@ static void lines_anew(struct plan *p)
 			res_add(&total, &p->total[n]);
 	}
 	free_made(p);
+	changes_forget_all(p);
 	timeline_fini(&p->sum);
 	timeline_init(&p->sum, p->cluster->nres, &total);
 	timeline_fini(&p->scratch);
@@ -885,6 +940,7 @@ void plan_node_up(struct plan *p, uint32_t node, bool up)
 	assert(p->node[node].pieces.n == 0);
 	p->node[node].up = up;
 	p->given++;
+	changes_forget(p, (int32_t)node);
 	while (plan_unbooked_span(&p->node[node], &start, TIME_NEVER, &from, &until)) {
 		timeline_change(&p->node[node].line, from, until, &n->total, up ? 1 : -1);
 		timeline_change(&p->sum, from, until, &n->total, up ? 1 : -1);

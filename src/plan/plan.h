@@ -131,6 +131,9 @@ struct plan {
 	int32_t *free_now; /* CPUs per node that no live piece holds */
 	/* per FREE_BLOCK nodes: the most of them on one node, so that scans skip blocks without room */
 	int32_t *free_most;
+	/* per FREE_BLOCK nodes: the first instant at which something begins or ends on one of them;
+	 * TIME_BEGIN: it must be derived again (plan_block_changes) */
+	int64_t *changes;
 	int64_t free_sum; /* sum of free_now */
 	/* free on all nodes that are up, without `pending`; unused when there is one node */
 	struct timeline sum;
@@ -176,6 +179,11 @@ static inline void plan_advance(struct plan *p, int64_t now)
 {
 	p->now = now;
 }
+
+/* Returns the first instant at which a piece or a booking of any node of a block begins, or ends if
+ * it has begun: until then each of these nodes has free what free_now shows, or less. TIME_NEVER:
+ * nothing changes; TIME_BEGIN: not known. */
+int64_t plan_block_changes(const struct plan *p, uint32_t block);
 
 /* Transactions. plan_begin() returns a mark: roll back to it or commit it, once, innermost
  * first. */

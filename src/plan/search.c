@@ -11,8 +11,10 @@
  * Forward, instants are also skipped at which some fragment could have no node even if only running
  * jobs held any: that bound alone is usually the answer.
  */
+#include <math.h>
 #include <stdlib.h>
 
+#include "base/keysort.h"
 #include "plan/fence.h"
 #include "plan/insert.h"
 
@@ -154,51 +156,118 @@ static void node_rooms(const struct plan *p, uint32_t node, const struct shape *
 	}
 }
 
-/* Returns the earlier of `best` and the first room on a timeline. */
-static int64_t room_first(const struct timeline *line, int64_t from, int64_t length, const struct res *need,
-			  int64_t best)
-{
-	int64_t at = timeline_earliest_before(line, from, best, length, need);
+/* A lower bound that is being computed for equal fragments of a job. */
+struct bound {
+	struct plan *p;
+	const struct manner *m;
+	const struct job *job;
+	const struct shape *shape;
+	const struct nodeset *on;
+	uint32_t count;		    /* fragments */
+	int64_t most, from, length; /* most: fragments that one node may have */
+	bool pushes;		    /* fragments can be pushed: only running jobs are in the way */
+	instant_vec at;
+	int64_t until; /* the bound so far; TIME_NEVER: too few nodes were seen */
+};
 
-	return at < best ? at : best;
+/* Adds the instants from which a node could hold some of them. */
+static void bound_add(struct bound *r, uint32_t n)
+{
+	const struct plan_node *node = &r->p->node[n];
+	int64_t opens = r->from;
+
+	r->p->work++;
+	if (!node->up || r->p->cluster->nodes.v[n].partition ||
+	    !features_cover(&r->p->cluster->features, node->features, r->shape->features) ||
+	    (r->on && !nodeset_has(r->on, n)) || (r->m->on && !nodeset_has(r->m->on, n)))
+		return;
+	if (plan_has_fences(r->p, r->job))
+		opens = plan_opens(r->p, r->job, n, r->from, r->length);
+	if (opens == TIME_NEVER)
+		return;
+	if (r->pushes) {
+		node_instants(r->p, n, r->shape, opens, r->most, &r->at);
+	} else if (r->count == 1 && !r->shape->whole) {
+		int64_t at = timeline_earliest_before(&node->line, opens, r->until, r->length, &r->shape->need);
+		r->until = at < r->until ? at : r->until;
+	} else {
+		node_rooms(r->p, n, r->shape, opens, r->length, r->most, &r->at);
+	}
+}
+
+/* Computes the bound, if there are `least` instants or more, and drops those behind it. */
+static void bound_settle(struct bound *r, size_t least)
+{
+	if (r->at.n < least)
+		return;
+	int64_t at = select_kth(r->at.v, r->at.n, r->count - 1);
+	r->at.n = r->count;
+	r->until = at < r->until ? at : r->until;
+}
+
+/* Lists the blocks of nodes by the instant until which none of them can hold more CPUs than now. */
+static struct keyed *blocks_by_change(const struct plan *p, int64_t cpus, size_t *ret_n)
+{
+	size_t n = (p->nnodes + FREE_BLOCK - 1) / FREE_BLOCK;
+	struct keyed *v = mem_alloc((n + 1) * sizeof *v);
+
+	for (uint32_t i = 0; i < n; i++) {
+		bool room = p->free_most[i] >= cpus;
+		v[i] = (struct keyed){.key = room ? -INFINITY : (double)plan_block_changes(p, i), .tie = i};
+	}
+	keyed_sort(v, n);
+	*ret_n = n;
+	return v;
+}
+
+/* Adds all nodes, except those that change too late to matter. */
+static void bound_add_all(struct bound *r)
+{
+	int64_t cpus = r->shape->need.v[RES_CPU];
+	size_t nblocks;
+	struct keyed *block = blocks_by_change(r->p, cpus, &nblocks);
+
+	r->p->work += nblocks;
+	for (size_t i = 0; i < nblocks; i++) {
+		uint32_t b = block[i].tie, n = b * FREE_BLOCK;
+		if (r->p->free_most[b] < cpus && plan_block_changes(r->p, b) >= r->until)
+			break;
+		for (; n < r->p->nnodes && n < (b + 1) * FREE_BLOCK; n++)
+			bound_add(r, n);
+		bound_settle(r, 2 * (size_t)r->count);
+	}
+	free(block);
 }
 
 /* Returns a lower bound for the instant from which `count` fragments of a shape can be held;
  * exact for one fragment, apart from fences. Where fragments can be pushed, only running jobs
  * are in the way. */
-static int64_t shape_bound(const struct plan *p, const struct manner *m, const struct job *job, const struct frag *f,
+static int64_t shape_bound(struct plan *p, const struct manner *m, const struct job *job, const struct frag *f,
 			   uint32_t count, int64_t from, int64_t length)
 {
-	const struct nodeset *on = cluster_job_nodes(p->cluster, job);
 	const struct shape *s = &p->cluster->shapes.v[f->shape];
-	int64_t most = f->node == NODE_ANY && (m->scatter || s->exclusive) ? 1 : count, bound = TIME_NEVER,
-		single = TIME_NEVER;
-	instant_vec at = {0};
+	struct bound r = {.p = p,
+			  .m = m,
+			  .job = job,
+			  .shape = s,
+			  .on = cluster_job_nodes(p->cluster, job),
+			  .count = count,
+			  .most = f->node == NODE_ANY && (m->scatter || s->exclusive) ? 1 : count,
+			  .from = from,
+			  .length = length,
+			  .pushes = m->push_depth && p->loose,
+			  .until = TIME_NEVER};
 
-	for (uint32_t n = 0; n < p->nnodes; n++) {
-		const struct plan_node *node = &p->node[n];
-		if (!node->up || p->cluster->nodes.v[n].partition ||
-		    !features_cover(&p->cluster->features, node->features, s->features) ||
-		    (f->node != NODE_ANY && f->node != (int32_t)n) || (on && !nodeset_has(on, n)) ||
-		    (m->on && !nodeset_has(m->on, n)))
-			continue;
-		int64_t opens = plan_has_fences(p, job) ? plan_opens(p, job, n, from, length) : from;
-		if (opens == TIME_NEVER)
-			continue;
-		if (m->push_depth && p->loose)
-			node_instants(p, n, s, opens, most, &at);
-		else if (count == 1 && !s->whole)
-			single = room_first(&node->line, opens, length, &s->need, single);
-		else
-			node_rooms(p, n, s, opens, length, most, &at);
-	}
-	if (at.n >= count)
-		bound = select_kth(at.v, at.n, count - 1);
-	vec_free(&at);
-	return bound < single ? bound : single;
+	if (f->node != NODE_ANY)
+		bound_add(&r, (uint32_t)f->node);
+	else
+		bound_add_all(&r);
+	bound_settle(&r, count);
+	vec_free(&r.at);
+	return r.until;
 }
 
-static int64_t earliest_bound(const struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t length)
+static int64_t earliest_bound(struct plan *p, const struct manner *m, uint32_t job, int64_t from, int64_t length)
 {
 	const struct request *r = request_of(p, job);
 	const struct job *owner = cluster_job(p->cluster, job);
@@ -222,22 +291,33 @@ static bool moves_pieces(const struct plan *p, const struct manner *m)
 	return m->may_remove || (m->push_depth && p->loose);
 }
 
-/* Returns the first instant after `when` at which something changes. Where one piece ends as
- * another starts, the node's timeline may not show it. That matters only if the other piece can
- * be moved or removed, or may use resources that this job may not. */
-static int64_t next_instant(const struct plan *p, const struct manner *m, int64_t when)
+/* Returns the earlier of `next` and the first instant after `when` at which something changes on a
+ * node. Where one piece ends as another starts, the node's timeline may not show it. That matters
+ * only if the other piece can be moved or removed, or may use resources that this job may not. */
+static int64_t node_next(struct plan *p, const struct manner *m, uint32_t n, int64_t when, int64_t next)
 {
-	bool all = moves_pieces(p, m) || p->parts;
+	struct walk w = timeline_walk(&p->node[n].line, when);
+	const piece_vec *v = &p->node[n].pieces;
+
+	p->work++;
+	if (walk_next(&w) && w.step[0] < next)
+		next = w.step[0];
+	for (size_t k = 0; (moves_pieces(p, m) || p->parts) && k < v->n; k++)
+		if (!v->v[k].live && v->v[k].start > when && v->v[k].start < next)
+			next = v->v[k].start;
+	return next;
+}
+
+static int64_t next_instant(struct plan *p, const struct manner *m, int64_t when)
+{
 	int64_t next = plan_next_edge(p, when);
 
+	p->work += p->nnodes / FREE_BLOCK + 1;
 	for (uint32_t n = 0; n < p->nnodes; n++) {
-		struct walk w = timeline_walk(&p->node[n].line, when);
-		const piece_vec *v = &p->node[n].pieces;
-		if (walk_next(&w) && w.step[0] < next)
-			next = w.step[0];
-		for (size_t k = 0; all && k < v->n; k++)
-			if (!v->v[k].live && v->v[k].start > when && v->v[k].start < next)
-				next = v->v[k].start;
+		while (n % FREE_BLOCK == 0 && n < p->nnodes && plan_block_changes(p, n / FREE_BLOCK) >= next)
+			n += FREE_BLOCK;
+		if (n < p->nnodes)
+			next = node_next(p, m, n, when, next);
 	}
 	return next;
 }
@@ -256,7 +336,7 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 	const struct request *r = request_of(p, job);
 	int64_t at = from;
 
-	p->work += p->nnodes;
+	p->work++;
 	if (m->search)
 		m->search->next = TIME_NEVER;
 	if (plan_is_simple(p, m, job)) {
@@ -281,7 +361,6 @@ int64_t plan_insert_earliest(struct plan *p, const struct manner *m, uint32_t jo
 		if (plan_insert(p, m, job, at, at + length))
 			break;
 		at = next_instant(p, m, at);
-		p->work += p->nnodes;
 		if (!m->may_remove && !parted && at != TIME_NEVER)
 			at = earliest_bound(p, m, job, at, length);
 		if (search_pauses(p, m, at))

@@ -358,6 +358,92 @@ static const char *insertion(const struct tcase *t, const struct policy *policy)
 	return wrong ? message : NULL;
 }
 
+/* ---- many nodes, which searches look at in blocks ---- */
+
+#define CROWD_NODES 200
+#define CROWD_JOBS 60
+
+/* Returns true if a job of equal fragments has room from an instant on, node by node. */
+static bool crowd_fits(const struct plan *p, uint32_t job, int64_t start, int64_t end)
+{
+	const struct request *r = cluster_job_request(p->cluster, cluster_job(p->cluster, job));
+	const struct res *need = &p->cluster->shapes.v[r->frag[0].shape].need;
+	int64_t copies = 0;
+	double area;
+
+	for (uint32_t n = 0; n < p->nnodes; n++)
+		copies += p->node[n].up ? timeline_measure(&p->node[n].line, start, end, need, &area) : 0;
+	return copies >= r->nfrags;
+}
+
+/* Returns the first instant from `from` on that gives it room; every one is tried. */
+static int64_t crowd_first(const struct plan *p, uint32_t job, int64_t from, int64_t length)
+{
+	while (!crowd_fits(p, job, from, from + length))
+		from++;
+	return from;
+}
+
+static struct plan *crowd_open(struct rng *r, struct cluster *c)
+{
+	char name[16];
+
+	for (int i = 0; i < CROWD_NODES; i++) {
+		struct res total = {.v = {[RES_CPU] = rng_range(r, 1, 4)}};
+		snprintf(name, sizeof name, "n%d", i);
+		cluster_add_node(c, name, &total, NULL);
+	}
+	for (int i = 0; i < CROWD_JOBS; i++) {
+		struct shape shape = {.need = {.v = {[RES_CPU] = rng_range(r, 1, 2)}}};
+		struct frag frag[CROWD_NODES];
+		uint32_t n = (uint32_t)(rng_below(r, 3) ? rng_range(r, 1, 3) : rng_range(r, 30, 100));
+		for (uint32_t k = 0; k < n; k++)
+			frag[k] = (struct frag){cluster_shape(c, &shape), NODE_ANY};
+		uint32_t request = cluster_intern(c, frag, n);
+		cluster_add_job(c)->request = request;
+	}
+	return plan_create(c);
+}
+
+/* Jobs come and go, nodes are booked, and each job gets the first place that there is. */
+static void crowd(uint64_t seed)
+{
+	struct cluster *c = cluster_create();
+	struct rng r;
+	rng_seed(&r, seed);
+	struct plan *p = crowd_open(&r, c);
+	int64_t now = 10;
+
+	for (int i = 0; i < 2 * CROWD_JOBS; i++) {
+		struct manner m = {.alloc = (enum alloc)rng_below(&r, ALLOC_CONTIGUOUS + 1),
+				   .push_depth = (int)rng_below(&r, 2)};
+		uint32_t job = (uint32_t)rng_below(&r, CROWD_JOBS), node = (uint32_t)rng_below(&r, CROWD_NODES);
+		int64_t length = rng_range(&r, 1, 40), first, at;
+		plan_advance(p, now += rng_below(&r, 2));
+		if (rng_below(&r, 8) == 0 && plan_can_book(p, node, now + 5, now + 30) && p->node[node].pieces.n == 0)
+			plan_book(p, node, (struct owner){OWNER_LEAVES, node}, now + 5, now + 30);
+		if (plan_holds(p, job)) {
+			plan_take_job(p, job);
+			continue;
+		}
+		first = crowd_first(p, job, now, length);
+		at = plan_insert_earliest(p, &m, job, now, length);
+		if (m.push_depth ? at > first : at != first)
+			fail_msg("seed %llu, step %d: the earliest start is %lld, not %lld", (unsigned long long)seed,
+				 i, (long long)at, (long long)first);
+		plan_check(p);
+	}
+	plan_destroy(p);
+	cluster_destroy(c);
+}
+
+static void test_crowd(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 4; seed++)
+		crowd(seed);
+}
+
 #define FLAVOUR (WITH_KINDS | WITH_MIXED | WITH_MORE | WITH_NODES)
 
 static void test_rollback(void **state)
@@ -378,7 +464,8 @@ static void test_insertion(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rollback), cmocka_unit_test(test_insertion)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_rollback), cmocka_unit_test(test_insertion),
+					   cmocka_unit_test(test_crowd)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
