@@ -366,13 +366,24 @@ bool sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now)
 	return true;
 }
 
+/* Drops the places that were not promised, if the departure of a job may make room for better ones:
+ * one without a place only makes the queue shorter, unless it is what others wait behind. Kept
+ * places move up by themselves, none later than before. */
+static void places_leave(struct sched *s, uint32_t id)
+{
+	const struct job *job = cluster_job(s->c, id);
+	bool wide = job->waiting != WAITING_NONE && queue_get(s, id)->wide;
+
+	if (!s->policy->keep && (plan_holds(s->p, id) || is_special(job) || wide || s->head == id))
+		places_drop(s);
+}
+
 /* Removes a job that may hold a place, even a transient one. */
 static void sched_leave(struct sched *s, enum event_type type, uint32_t job, int64_t now, const void *detail)
 {
 	sched_at(s, now);
 	s->position.recount |= plan_holds(s->p, job) && job_waits(cluster_job(s->c, job));
-	if (!s->policy->keep) /* kept places move up by themselves, none later than before */
-		places_drop(s);
+	places_leave(s, job);
 	sched_free(s, job);
 	if (cluster_job(s->c, job)->state == STATE_ALLOCATED && type == EVENT_HOLD)
 		sched_emit(s, EVENT_DEALLOCATE, job, 0, JOB_NONE);
@@ -410,8 +421,7 @@ void sched_withdraw(struct sched *s, uint32_t id, int64_t now)
 
 	sched_at(s, now);
 	s->position.recount |= plan_holds(s->p, id);
-	if (!s->policy->keep)
-		places_drop(s);
+	places_leave(s, id);
 	place_forget(s, id);
 	sched_free(s, id);
 	if (job->state == STATE_ALLOCATED)

@@ -261,9 +261,44 @@ static void due_dates_are_scanned_in_slices(void **state)
 	world_fini(&w);
 }
 
+/* A job that leaves the queue from behind the head changes nothing: the head keeps its reservation,
+ * and nobody looks at the nodes again. If the head leaves, all of that happens. */
+static void leaves_from_behind(void **state)
+{
+	static const char *const policy[] = {"shunt", "easy", "fcfs", "torque"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof policy / sizeof *policy; i++) {
+		struct world w;
+		world_init(&w, policy[i]);
+		world_add_nodes(&w, 2, 4);
+		world_open(&w);
+		world_common(&w, 0, "nodes=2:ppn=4", 100);
+		world_cycle(&w, 0);
+		uint32_t head = world_common(&w, 1, "nodes=2:ppn=4", 50), held = world_common(&w, 2, "ncpus=4", 60),
+			 deleted = world_common(&w, 3, "ncpus=4", 70);
+		world_cycle(&w, 3);
+		bool reserved = plan_holds(w.p, head);
+		int64_t passes = sched_stats(w.s)->full_passes;
+		sched_hold(w.s, held, 4);
+		sched_delete(w.s, deleted, 4, NULL);
+		assert_int_equal(plan_holds(w.p, head), reserved);
+		world_cycle(&w, 4);
+		assert_int_equal(sched_stats(w.s)->full_passes, passes);
+		assert_int_equal(plan_holds(w.p, head), reserved);
+		sched_release(w.s, held, 5);
+		sched_delete(w.s, head, 5, NULL);
+		world_cycle(&w, 5);
+		assert_int_equal(sched_stats(w.s)->full_passes, passes + 1);
+		assert_int_equal(plan_holds(w.p, held), reserved);
+		world_fini(&w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(leaves_from_behind),
 		cmocka_unit_test(due_dates_are_scanned_in_slices),
 		cmocka_unit_test(changing_order_is_scanned_in_slices),
 		cmocka_unit_test(first_jobs),
