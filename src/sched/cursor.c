@@ -4,8 +4,8 @@
  * The cube root of a priority of WFP3, cbrt(cpus) / length x wait, is a line in time. So the
  * highest priority in a group of jobs is the upper envelope of their lines: it is computed when the
  * group has changed, and read at any later instant; that of a block of groups is the envelope of
- * theirs. A heap holds the blocks by that bound; a block that comes to its top is replaced with its
- * groups, and a group with its jobs, by their exact keys.
+ * theirs. The block with the best bound is replaced with its groups in a heap, and a group that
+ * comes to the top of it with its jobs, by their exact keys.
  */
 #include "sched/cursor.h"
 
@@ -15,7 +15,6 @@
 #include "sched/sched_internal.h"
 
 #define NO_BLOCK UINT32_MAX
-#define NO_GROUP UINT32_MAX
 #define LAST 0x1p62	   /* an instant that never comes */
 #define SHAPE_CLASS 0x1p40 /* more than the length of any job, seconds */
 /* shares of a bound, and of the largest number that it was computed from, that rounding may cost */
@@ -238,7 +237,7 @@ static double group_bound(const struct cursor *i, size_t block, unsigned group)
 
 /* ---- the heap ---- */
 
-/* A block or group may hold a job of the key that bounds it: it comes first. */
+/* A group may hold a job of the key that bounds it: it comes first. */
 static bool item_before(const struct cursor_item *x, const struct cursor_item *y)
 {
 	if (x->key != y->key)
@@ -278,38 +277,56 @@ static void heap_drop(struct cursor *i)
 		heap_sink(i, 0);
 }
 
+/* Finds the block with the least bound; SIZE_MAX: none is left. */
+static void bounds_first(struct cursor *i)
+{
+	double least = INFINITY;
+
+	i->first = SIZE_MAX;
+	for (size_t k = 0; k < i->bounds.n; k++)
+		if (i->bounds.v[k] < least) {
+			least = i->bounds.v[k];
+			i->first = k;
+		}
+}
+
 static void heap_make(struct cursor *i)
 {
 	vec_clear(&i->heap);
+	vec_clear(&i->bounds);
 	i->narrow = false;
-	vec_reserve(&i->heap, i->queue->nblocks + RANKS_BLOCK);
 	i->shape = i->queue->shape;
+	vec_reserve(&i->bounds, i->queue->nblocks);
 	for (size_t k = 0; k < i->queue->nblocks; k++)
-		vec_push(&i->heap, (struct cursor_item){block_bound(i, k), 0, NO_GROUP, (uint32_t)k});
-	for (size_t k = i->heap.n / 2; k-- > 0;)
-		heap_sink(i, k);
+		i->bounds.v[k] = block_bound(i, k);
+	i->bounds.n = i->queue->nblocks;
+	bounds_first(i);
 }
 
-/* Returns true if an entry of a group may fit into the gap (NULL: anything). */
+/* Returns true if an entry of a group may fit into the gap (NULL: anything). The jobs are sorted by
+ * class, then by length: the first one of a class decides for it. */
 static bool group_fits(const struct cursor *i, size_t block, unsigned group, const struct gap *gap)
 {
 	const struct queued *v;
 	size_t n = group_entries(i, block, group, &v), k = 0;
 
+	if (n && gap && v[0].class == v[n - 1].class)
+		return ranks_entry_fits(v, gap);
 	while (k < n && gap && !ranks_entry_fits(&v[k], gap))
 		k++;
 	return k < n;
 }
 
-/* Replaces a block at the top with its groups that may fit into the gap (NULL: all). */
+/* Replaces the block with the least bound with its groups that may fit into the gap (NULL: all). */
 static void block_open(struct cursor *i, const struct gap *gap)
 {
-	uint32_t block = i->heap.v[0].block;
+	uint32_t block = (uint32_t)i->first;
 
-	heap_drop(i);
 	for (uint32_t k = 0; k < RANKS_GROUPS; k++)
 		if (group_fits(i, block, k, gap))
 			heap_add(i, (struct cursor_item){.key = group_bound(i, block, k), .job = k, .block = block});
+	i->bounds.v[block] = INFINITY;
+	bounds_first(i);
 }
 
 /* Replaces a group at the top with its jobs that may fit into the gap (NULL: all). */
@@ -329,14 +346,26 @@ static void group_open(struct cursor *i, const struct gap *gap)
 	}
 }
 
+static bool shape_fits(double shape, const struct gap *gap)
+{
+	unsigned class = (unsigned)(shape / SHAPE_CLASS);
+
+	return gap_fits(gap, class, (int64_t)(shape - class * SHAPE_CLASS));
+}
+
 /* Returns true if what is at a position of the heap may fit into the gap. */
 static bool item_fits(const struct cursor *i, const struct cursor_item *x, const struct gap *gap)
 {
-	unsigned class = (unsigned)(x->shape / SHAPE_CLASS);
+	return x->block == NO_BLOCK ? shape_fits(x->shape, gap) : group_fits(i, x->block, x->job, gap);
+}
 
-	if (x->block == NO_BLOCK)
-		return gap_fits(gap, class, (int64_t)(x->shape - class * SHAPE_CLASS));
-	return x->job == NO_GROUP ? ranks_block_fits(i->queue, x->block, gap) : group_fits(i, x->block, x->job, gap);
+/* Returns true if a job of a block may fit into the gap. */
+static bool block_fits(const struct cursor *i, size_t block, const struct gap *gap)
+{
+	const double *first = &i->queue->first[block];
+	bool alone = block + 1 < i->queue->nblocks && floor(first[0] / SHAPE_CLASS) == floor(first[1] / SHAPE_CLASS);
+
+	return alone ? shape_fits(first[0], gap) : ranks_block_fits(i->queue, block, gap);
 }
 
 /* Drops everything that does not fit into the gap. */
@@ -344,6 +373,10 @@ static void heap_narrow(struct cursor *i, const struct gap *gap)
 {
 	size_t kept = 0;
 
+	for (size_t k = 0; k < i->bounds.n; k++)
+		if (i->bounds.v[k] < INFINITY && !block_fits(i, k, gap))
+			i->bounds.v[k] = INFINITY;
+	bounds_first(i);
 	for (size_t k = 0; k < i->heap.n; k++)
 		if (item_fits(i, &i->heap.v[k], gap))
 			i->heap.v[kept++] = i->heap.v[k];
@@ -353,13 +386,24 @@ static void heap_narrow(struct cursor *i, const struct gap *gap)
 	i->narrow = true;
 }
 
+/* Returns true if a block comes before what is at the top of the heap. */
+static bool block_comes(const struct cursor *i)
+{
+	return i->first != SIZE_MAX && (!i->heap.n || i->bounds.v[i->first] <= i->heap.v[0].key);
+}
+
 static struct queued *rising_at(struct cursor *i, const struct gap *gap, size_t *scanned)
 {
 	if (i->shape != i->queue->shape) /* jobs have left, and blocks with them */
 		heap_make(i);
 	if (gap && !i->narrow)
 		heap_narrow(i, gap);
-	for (; i->heap.n; ++*scanned) {
+	for (; i->heap.n || i->first != SIZE_MAX; ++*scanned) {
+		if (block_comes(i)) {
+			*scanned += RANKS_GROUPS;
+			block_open(i, gap);
+			continue;
+		}
 		struct cursor_item top = i->heap.v[0];
 		if (gap && !item_fits(i, &top, gap)) {
 			heap_drop(i);
@@ -367,10 +411,7 @@ static struct queued *rising_at(struct cursor *i, const struct gap *gap, size_t 
 		}
 		if (top.block != NO_BLOCK) {
 			*scanned += RANKS_GROUPS;
-			if (top.job == NO_GROUP)
-				block_open(i, gap);
-			else
-				group_open(i, gap);
+			group_open(i, gap);
 			continue;
 		}
 		struct spot at = ranks_find(i->queue, top.shape, top.job);
@@ -395,11 +436,13 @@ void cursor_open(struct cursor *i, const struct sched *s, const struct ranks *qu
 void cursor_copy(struct cursor *to, const struct cursor *from)
 {
 	*to = *from;
+	vec_copy(&to->bounds, &from->bounds);
 	vec_copy(&to->heap, &from->heap);
 }
 
 void cursor_close(struct cursor *i)
 {
+	vec_free(&i->bounds);
 	vec_free(&i->heap);
 }
 

@@ -18,10 +18,10 @@
 
 struct sched;
 
-/* A job, or a block or group of jobs none of which comes earlier than the key. */
+/* A job, or a group of jobs of a block, none of which comes earlier than the key. */
 struct cursor_item {
 	double key, shape;   /* shape: key of the job in its list */
-	uint32_t job, block; /* job: of a block, the group */
+	uint32_t job, block; /* of a group, `job` is its number in the block */
 };
 
 struct cursor {
@@ -29,11 +29,15 @@ struct cursor {
 	const struct ranks *queue;
 	struct spot at; /* position; unused if the order is not that of the list */
 	bool rising;	/* the order is that of the priorities at an instant */
-	bool narrow;	/* rising: `heap` holds only what fitted into the gap */
+	bool narrow;	/* rising: only what fitted into the gap is left */
 	double key;	/* rising: jobs before (key, job) are passed over */
 	uint32_t job;
-	uint64_t shape; /* rising: value of queue->shape that `heap` was made for */
-	/* rising: what is left, least key first */
+	uint64_t shape; /* rising: value of queue->shape that the following was made for */
+	size_t first;	/* rising: block with the least bound */
+	/* rising: by block, a key that no job is before; INFINITY: its groups are in `heap`, or no
+	 * job fits */
+	VEC(double) bounds;
+	/* rising: what is left of the other blocks, least key first */
 	VEC(struct cursor_item) heap;
 };
 
