@@ -102,7 +102,7 @@ static int place_bind(const struct place *p, const char *path, int type, int fd,
 	if (errno != EADDRINUSE)
 		return err_set(err, -errno, "%.300s: can't create the socket: %s", path, strerror(errno));
 	if (lstat(p->address.sun_path, &st) == 0 && !S_ISSOCK(st.st_mode))
-		return err_set(err, -EADDRINUSE, "%.300s: there is a file of that name that is no socket: remove it",
+		return err_set(err, -EADDRINUSE, "%.300s: a file of that name exists and is not a socket: remove it",
 			       path);
 	if (place_is_taken(p, type))
 		return err_set(err, -EADDRINUSE, "%.300s: somebody already listens there", path);

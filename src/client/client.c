@@ -504,7 +504,7 @@ static int answer_take(struct client *c, struct reply *r, struct err *err)
 	if (c->answer.json) {
 		r->json = json_read(strbuf_text(&r->body), r->body.n, JSON_DECODE_ANY, &why);
 		if (!r->json)
-			return err_set(err, -EPROTO, "the server's answer is no JSON: %s at byte %d", why.text,
+			return err_set(err, -EPROTO, "the server's answer is not JSON: %s at byte %d", why.text,
 				       why.position);
 	}
 	return r->status / 100 == 2 ? 0 : answer_refused(c, r->json, err);

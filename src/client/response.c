@@ -24,7 +24,7 @@ bool response_begun(const struct response *p)
 static int odd(struct err *err, const char *what)
 {
 	return err_set(err, -EPROTO,
-		       "the server's answer is no HTTP that this program understands (%s): is it Shunt's?", what);
+		       "the server's answer is not HTTP that this program understands (%s): is it Shunt's?", what);
 }
 
 static int status_read(struct response *p, struct err *err)

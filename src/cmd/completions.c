@@ -254,7 +254,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	else if (strcmp(operands->v[0], "zsh") == 0)
 		print_zsh();
 	else
-		return command_misused(c, "\"%s\" is no shell it knows: bash or zsh", operands->v[0]);
+		return command_misused(c, "\"%s\": completions exist for bash and zsh", operands->v[0]);
 	return EXIT_OK;
 }
 

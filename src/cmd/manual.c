@@ -194,7 +194,7 @@ static int put_page(const struct command *self, const struct command *c, const c
 		put_examples(c);
 	}
 	if (!more && (!c->details || !strcasestr(c->details, "exit code")))
-		printf("\n# EXIT STATUS\n\n0 where all went well. What others mean is told in *shunt*(1).\n");
+		printf("\n# EXIT STATUS\n\n0 on success. *shunt*(1) explains the others.\n");
 	printf("\n# SEE ALSO\n\n*shunt*(1), *shunt.conf*(5), *shuntd*(8)\n");
 	return code;
 }

@@ -98,7 +98,7 @@ static int chunk_add_word(struct chunk *k, const char *word, struct err *err)
 	if (is_number(word))
 		return err_set(err, -EINVAL, "a number alone says nothing here (did you mean ppn=%.*s?)", SHOWN, word);
 	if (!is_name(word))
-		return err_set(err, -EINVAL, "\"%.*s\" is no feature (use letters, digits, '.', '-' and '_')", SHOWN,
+		return err_set(err, -EINVAL, "\"%.*s\" is not a feature (use letters, digits, '.', '-' and '_')", SHOWN,
 			       word);
 	if (strcmp(word, "e") == 0) {
 		k->exclusive = true;

@@ -236,7 +236,7 @@ static size_t frames_take(struct link *l, const char *buf, size_t n)
 		json_t *json = took < 0 ? NULL : json_read(head, nhead, JSON_REJECT_DUPLICATES, NULL);
 		if (!json_is_object(json)) {
 			json_decref(json);
-			link_fail(l, "the other side sent something that is no message");
+			link_fail(l, "the other side sent something that is not a message");
 			break;
 		}
 		at += (size_t)took;
@@ -445,7 +445,7 @@ void link_pack(struct link *l, const void *data, size_t n, const char *fmt, ...)
 	if (text)
 		link_send(l, text, strlen(text), data, n);
 	else
-		link_fail(l, "can't write a message: %s", head ? "it is no JSON" : error.text);
+		link_fail(l, "can't write a message: %s", head ? "it is not JSON" : error.text);
 	free(text);
 	json_decref(head);
 }

@@ -30,7 +30,7 @@ int task_connect(const char *live, const char *tag, struct err *err)
 	char path[4400], name[256];
 
 	if (!*tag || strchr(tag, '/') || strlen(tag) > 200)
-		return err_set(err, -ENOENT, "'%.200s' is no attempt", tag);
+		return err_set(err, -ENOENT, "'%.200s' is not an attempt", tag);
 	task_name(tag, name, sizeof name);
 	snprintf(path, sizeof path, "%s/%s", live, name);
 	int fd = unix_connect(path, CONNECT_MS, NULL);

@@ -239,7 +239,7 @@ int swf_read(struct lines *in, char *line, enum rules rules, int64_t limit, stru
 	if (s.lines == 0)
 		rc = err_set(err, -EINVAL, "the trace has no jobs");
 	else if (s.bad * 2 > s.lines)
-		rc = err_set(err, -EINVAL, "not a trace: %lld of %lld lines are no jobs, first line %lld: \"%s\"",
+		rc = err_set(err, -EINVAL, "not a trace: %lld of %lld lines are not jobs, first line %lld: \"%s\"",
 			     (long long)s.bad, (long long)s.lines, (long long)s.first_bad, s.excerpt);
 	unestimated_drop(&s);
 	if (!w->procs)

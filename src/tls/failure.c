@@ -96,7 +96,7 @@ static int failure_of_reason(int reason, struct err *err)
 	case SSL_AD_REASON_OFFSET + SSL_AD_NO_APPLICATION_PROTOCOL:
 	case SSL_R_NO_APPLICATION_PROTOCOL:
 		return err_set(err, -EPROTO,
-			       "the other side is no Shunt, or of another version: we have no protocol in common");
+			       "the other side is not Shunt, or another version of it: there is no protocol in common");
 	case SSL_R_WRONG_VERSION_NUMBER:
 	case SSL_R_HTTP_REQUEST:
 	case SSL_R_HTTPS_PROXY_REQUEST:

@@ -68,7 +68,7 @@ int cert_read(const char *text, const char *what, X509 **ret, struct err *err)
 	BIO_free(bio);
 	ERR_clear_error();
 	if (!cert)
-		return err_set(err, -EINVAL, "%s can't be read: it is no certificate as PEM text", what);
+		return err_set(err, -EINVAL, "%s can't be read: it is not a certificate in PEM format", what);
 	*ret = cert;
 	return 0;
 }
@@ -82,7 +82,7 @@ int key_read(const char *text, const char *what, EVP_PKEY **ret, struct err *err
 	ERR_clear_error();
 	if (!key)
 		return err_set(err, -EINVAL,
-			       "%s can't be read: it is no private key as PEM text (without a passphrase)", what);
+			       "%s can't be read: it is not a private key in PEM format without a passphrase", what);
 	*ret = key;
 	return 0;
 }

@@ -40,7 +40,7 @@ int token_parse(const char *text, struct token *ret, struct err *err)
 	    !part_copy(print + 1, strlen(print + 1), DIGITS_WRITTEN, DIGITS "abcdefABCDEF", t.fingerprint,
 		       sizeof t.fingerprint))
 		return err_set(err, -EINVAL,
-			       "this is no token, or not all of it: copy it whole, as it was shown "
+			       "this is not a token, or not all of one: copy it whole, as it was shown "
 			       "(three parts with dots between them, the last of 32 digits)");
 	for (char *p = t.fingerprint; *p; p++)
 		if (*p >= 'A' && *p <= 'F')

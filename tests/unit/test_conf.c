@@ -285,11 +285,11 @@ static void test_nodes(void **state)
 		{"n1:cpus=0", "from 1 to"},
 		{"n1:cpus=8:mem=lots", "mem=lots"},
 		{"n1:cpus=8:speed=3", "cpus=, mem=, disk=, swap=, gpus="},
-		{"n1:cpus=8:a b:cpus=2:c/d", "is no feature"},
+		{"n1:cpus=8:a b:cpus=2:c/d", "is not a feature"},
 		{"n[1-:cpus=8", "n[1-"},
 		{"n1:cpus=8 n1:cpus=8", "named twice"},
 		{"100000x1 x:cpus=1", "more than 100000 nodes"},
-		{"n1:cpus=8:", "is no feature"},
+		{"n1:cpus=8:", "is not a feature"},
 	};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		assert_int_equal(conf_nodes_parse(bad[i].text, &n, &err), -EINVAL);

@@ -175,7 +175,7 @@ static void test_refused(void **state)
 		{"nodes=", "nodes=: it must begin with a count or a node's name, not \"\""},
 		{"nodes=1+", "nodes=: it must begin with a count or a node's name, not \"\""},
 		{"nodes=a*b", "nodes=a*b: it must begin with a count or a node's name, not \"a*b\""},
-		{"nodes=1:", "nodes=1:: \"\" is no feature (use letters, digits, '.', '-' and '_')"},
+		{"nodes=1:", "nodes=1:: \"\" is not a feature (use letters, digits, '.', '-' and '_')"},
 		{"nodes=n1:host=n2", "nodes=n1:host=n2: it names two nodes, n1 and n2"},
 		{"nodes=1:mem=1.5gb",
 		 "nodes=1:mem=1.5gb: memory must be a whole number with b, kb, mb, gb or tb (as in 8gb)"},

@@ -138,7 +138,7 @@ static void neither_trace_nor_workload(void **state)
 	refused("", "empty");
 	refused("\n \n", "empty");
 	refused("root:x:0:0\n", "line 1 is \"root:x:0:0\"");
-	refused("1 2 3 4 5\n1 2 x\n1 2\n", "2 of 3 lines are no jobs, first line 2: \"1 2 x\"");
+	refused("1 2 3 4 5\n1 2 x\n1 2\n", "2 of 3 lines are not jobs, first line 2: \"1 2 x\"");
 	refused("; only a header\n", "no jobs");
 	refused("job_id,submit,procs\n1,2\n", "line 2");
 }

@@ -112,7 +112,7 @@ static int task_ask(struct relay *r)
 		json_decref(argv);
 		json_decref(env);
 		free(tag);
-		return err_set(r->err, rc, "the command for %s has bytes that are no UTF-8", t->node);
+		return err_set(r->err, rc, "the command for %s has bytes that are not UTF-8", t->node);
 	}
 	head = json_pack("{s:s,s:s,s:s,s:o,s:o}", "t", "task", "tag", tag, "node", t->node, "argv", argv, "env", env);
 	if (t->workdir)

@@ -215,7 +215,7 @@ static int arguments_set(struct jobspec *s, const char *text, struct err *err)
 		for (int i = 0; i < words.n; i++) {
 			json_t *word = json_string(words.v[i]);
 			if (!word || json_array_append_new(list, word) < 0)
-				rc = err_set(err, -EINVAL, "\"%.60s\" is no UTF-8", words.v[i]);
+				rc = err_set(err, -EINVAL, "\"%.60s\" is not UTF-8", words.v[i]);
 		}
 		json_object_set_new(s->job, "args", list);
 	}

@@ -24,7 +24,7 @@ static const struct option delete_options[] = {
 	OPTION(TEXT, 't', "elements", range, "RANGE", "of arrays only these elements: 1-3,7"),
 	OPTION(TEXTS, 'W', "-W", more, "SECONDS|force",
 	       "seconds between SIGTERM and SIGKILL, also as delay=SECONDS; or force", .words = "force"),
-	FLAG('x', "finished", history, "jobs that have finished are no failure"),
+	FLAG('x', "finished", history, "do not fail for jobs that have finished"),
 	CHOICE_ROWS(AT(choice)),
 	{0},
 };

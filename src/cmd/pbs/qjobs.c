@@ -163,7 +163,7 @@ static int message(const struct command *c, const void *arguments, const struct 
 	json_t *text = json_string(o->v[0]);
 
 	if (!text)
-		return command_misused(c, "the text is no UTF-8");
+		return command_misused(c, "the text is not UTF-8");
 	return act(c, "message",
 		   json_pack("{s:o, s:s}", "text", text, "to",
 			     !a->output ? "err"

@@ -92,7 +92,7 @@ static int number_parse(const char *text, int64_t *ret, struct err *err)
 	char *end;
 
 	*ret = strtoll(text, &end, 10);
-	return end == text || *end ? err_set(err, -1, "\"%.60s\" is no whole number", text) : 0;
+	return end == text || *end ? err_set(err, -1, "\"%.60s\" is not a whole number", text) : 0;
 }
 
 static int test_add(struct selecting *s, const char *member, const char *text,

@@ -122,7 +122,7 @@ static int defaults_put(struct jobspec *s, const struct source *source, struct e
 	json_decref(text);
 	if (!text && !json_object_get(s->job, "workdir"))
 		return err_set(err, -EILSEQ,
-			       "the name of this directory is no UTF-8: go to another, or name one with -d");
+			       "the name of this directory is not UTF-8: go to another, or name one with -d");
 	if (!json_object_get(s->job, "name"))
 		jobspec_text(s, "name", source->name);
 	if (!json_object_get(s->job, "workdir"))

@@ -18,7 +18,7 @@
 static const struct {
 	const char *key, *what;
 } drops[DROP_COUNT] = {
-	[DROP_SYNTAX] = {"syntax", "that are no job"},
+	[DROP_SYNTAX] = {"syntax", "that are not jobs"},
 	[DROP_PROCS] = {"procs", "without processors, or with more than the machine has"},
 	[DROP_RUNTIME] = {"runtime", "without a run time"},
 	[DROP_ESTIMATE] = {"estimate", "without an estimate"},

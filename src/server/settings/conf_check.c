@@ -90,7 +90,7 @@ static void program_check(struct check *k, const char *name, const char *path, s
 		return;
 	}
 	if (!S_ISREG(st.st_mode) || !(st.st_mode & 0111))
-		warn(k, line, "%s: %s is no program (chmod +x)", name, path);
+		warn(k, line, "%s: %s is not executable (chmod +x)", name, path);
 	else if (others_may_write(&st) || way_is_open(path))
 		warn(k, line, "%s: others may write %s or a directory of its path, and so run what they like as root",
 		     name, path);

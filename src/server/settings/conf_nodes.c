@@ -106,7 +106,7 @@ static int group_word(struct group *g, char *word, struct err *err)
 			       word);
 	}
 	if (!word_ok(word))
-		return err_set(err, -EINVAL, "\"%.*s\" is no feature (up to 63 letters, digits, '.', '-' and '_')",
+		return err_set(err, -EINVAL, "\"%.*s\" is not a feature (up to 63 letters, digits, '.', '-' and '_')",
 			       SHOWN, word);
 	if (g->nfeatures == NODE_FEATURES_MAX)
 		return err_set(err, -EINVAL, "more than %d features of a node", NODE_FEATURES_MAX);

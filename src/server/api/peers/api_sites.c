@@ -394,7 +394,7 @@ void api_courier_output(struct server *s, const struct call *c)
 	output_paths(s, id, body, a, &out, &err_path);
 	path = error ? err_path : out;
 	if (base64_decode(json_string_value(data), json_string_length(data), &x->data) < 0)
-		piece_over(x, "the data are no base64");
+		piece_over(x, "the data is not base64");
 	else if (!path)
 		piece_over(x, NULL); /* the two streams are joined */
 	else if (p->uid == s->instance->uid) {
