@@ -374,6 +374,14 @@ static void on_out(struct errand *e, int fd, const char *data, size_t n)
 	}
 }
 
+/* Returns true if the end of a task lets others of its graph start: the command sends them, then
+ * `go`. They may be more urgent than those that wait already, so the place is left to them until
+ * then, or until the next tick. */
+static bool releases(const struct errand *e, const struct peer_done *done)
+{
+	return e->start.path > 0 && done->status == 0;
+}
+
 void origin_frame(struct host *h, const char *t, json_t *head, const char *data, size_t n)
 {
 	struct pool *p = h->pool;
@@ -395,9 +403,11 @@ void origin_frame(struct host *h, const char *t, json_t *head, const char *data,
 		e->taken += note.n;
 		input_send(e);
 	} else if (strcmp(t, "done") == 0 && record_load(peer_done_frame.fields, 0, head, &done, NULL, NULL) == 0) {
+		bool first = releases(e, &done);
 		pool_table_ended(&p->table, entry);
 		finish(e, &done);
-		origin_place(p);
+		if (!first)
+			origin_place(p);
 	} else if (strcmp(t, "lost") == 0) {
 		pool_table_ended(&p->table, entry);
 		again(e);
