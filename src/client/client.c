@@ -86,6 +86,11 @@ void client_patience(struct client *c, int seconds)
 	c->waits_anyway = true;
 }
 
+void client_once(struct client *c)
+{
+	c->once = true;
+}
+
 int client_open_at(const char *socket, struct client **ret, struct err *err)
 {
 	*ret = client_create(socket, NULL);
@@ -306,6 +311,8 @@ static int head_write(struct client *c, const struct question *q, struct err *er
 		strbuf_printf(&c->head, "Idempotency-Key: %s\r\n", q->key);
 	if (q->upgrade)
 		strbuf_printf(&c->head, "Connection: Upgrade\r\nUpgrade: %s\r\n", q->upgrade);
+	else if (c->once && !c->route)
+		strbuf_puts(&c->head, "Connection: close\r\n");
 	if (q->body)
 		strbuf_printf(&c->head, "Content-Type: application/json\r\nContent-Length: %zu\r\n", q->n);
 	strbuf_puts(&c->head, "\r\n");

@@ -58,6 +58,9 @@ int client_connections(const struct client *c);
 void client_close(struct client *c);
 /* Sets how long to wait for an absent server, instead of SHUNT_WAIT. */
 void client_patience(struct client *c, int seconds);
+/* Announces that each further request is probably the last: a server of this host closes after its
+ * answer, which is cheaper than to wait for us to hang up. Another request makes a connection. */
+void client_once(struct client *c);
 
 struct reply {
 	int status; /* HTTP status */

@@ -66,6 +66,7 @@ struct client {
 	int fd;		   /* -1: not connected */
 	int connections;   /* number of connections made */
 	bool used;	   /* this connection has carried a request before */
+	bool once;	   /* the connection is for one request */
 	int timeout;	   /* seconds */
 	bool waits_anyway; /* the user chose `wait` */
 	int wait;	   /* how long to wait for an absent server, s */

@@ -100,6 +100,28 @@ static void keeps_its_connection(void **state)
 	reply_fini(&r);
 }
 
+static void closes_after_one(void **state)
+{
+	struct fixture *f = *state;
+	struct reply r;
+	struct err err;
+
+	client_once(f->client);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(client_ask(f->client, "GET", i ? "/error" : "/stats", NULL, 0, &r, &err),
+				 i ? -EBUSY : 0);
+		if (i == 0)
+			assert_int_equal(json_integer_value(json_object_get(r.json, "connections")), 1);
+		reply_fini(&r);
+	}
+	assert_int_equal(client_ask(f->client, "GET", "/stats", NULL, 0, &r, &err), 0);
+	assert_int_equal(client_connections(f->client), 4);
+	/* the server has closed the others, and nobody has waited for that */
+	assert_int_equal(json_integer_value(json_object_get(r.json, "connections")), 1);
+	assert_int_equal(json_integer_value(json_object_get(r.json, "requests")), 4);
+	reply_fini(&r);
+}
+
 static void tells_errors(void **state)
 {
 	struct fixture *f = *state;
@@ -641,6 +663,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(asks, setup, teardown),
 		cmocka_unit_test_setup_teardown(keeps_its_connection, setup, teardown),
+		cmocka_unit_test_setup_teardown(closes_after_one, setup, teardown),
 		cmocka_unit_test_setup_teardown(tells_errors, setup, teardown),
 		cmocka_unit_test_setup_teardown(sends_and_takes_much, setup, teardown),
 		cmocka_unit_test_setup_teardown(reads_streams, setup, teardown),

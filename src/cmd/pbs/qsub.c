@@ -290,6 +290,8 @@ static int submit(const struct command *c, struct jobspec *s, bool json)
 	if (s->interactive) {
 		code = job_interact(c, client, s);
 	} else {
+		if (c->own && !s->block)
+			client_once(client);
 		code = job_submit(c, client, s, &r);
 		if (code == EXIT_OK)
 			code = answer(c, client, s, json, &r);
