@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "store/fault.h"
+#include "store/gather.h"
 #include "store/store_internal.h"
 
 struct sqlite {
@@ -276,6 +277,7 @@ static int sqlite_alone(struct sqlite *s, struct err *err)
 static void sqlite_prepare_once(void)
 {
 	sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+	gather_register();
 }
 
 static int sqlite_open(const char *where, int how, void **ret, struct err *err)
@@ -289,7 +291,7 @@ static int sqlite_open(const char *where, int how, void **ret, struct err *err)
 
 	pthread_once(&once, sqlite_prepare_once);
 	s->path = mem_strdup(where);
-	int rc = sqlite3_open_v2(where, &s->db, flags, NULL) == SQLITE_OK ? 0 : sqlite_fail(s, err);
+	int rc = sqlite3_open_v2(where, &s->db, flags, GATHER_VFS) == SQLITE_OK ? 0 : sqlite_fail(s, err);
 	if (rc == 0) {
 		sqlite3_extended_result_codes(s->db, 1);
 		sqlite3_db_config(s->db, SQLITE_DBCONFIG_LOOKASIDE, NULL, LOOKASIDE_BYTES, LOOKASIDE_SLOTS);

@@ -561,6 +561,65 @@ static void sqlite_url_and_path_are_the_same(void **state)
 	store_close(s);
 }
 
+/* Returns how many system calls of this process have written. */
+static long writes_made(void)
+{
+	FILE *f = fopen("/proc/self/io", "r");
+	char line[80];
+	long n = -1;
+
+	assert_non_null(f);
+	while (n < 0 && fgets(line, sizeof line, f))
+		sscanf(line, "syscw: %ld", &n);
+	fclose(f);
+	assert_true(n >= 0);
+	return n;
+}
+
+static void commit_is_one_write(void **state)
+{
+	struct world *w = *state;
+	struct store *s = open_store(w->url);
+
+	store_put_object(s, "a", "b", "c");
+	commit(s); /* makes the log */
+	for (uint64_t i = 1; i <= 3; i++) {
+		store_put_job(s, job_key(i, -1), "head", "body");
+		store_put_script(s, i, NASTY, sizeof NASTY);
+		store_put_object(s, "a", "b", i % 2 ? "d" : "e");
+		put_event(s, i, job_key(i, -1));
+		long before = writes_made();
+		commit(s);
+		assert_int_equal(writes_made() - before, 1);
+	}
+	store_close(s);
+}
+
+/* More pages than SQLite keeps in memory are written before their commit, and read again from the
+ * log. */
+static void commit_larger_than_the_cache(void **state)
+{
+	enum { COUNT = 4000 };
+	struct world *w = *state;
+	struct store *s = open_store(w->url);
+	char *text = mem_alloc(9000);
+
+	for (int round = 0; round < 2; round++) {
+		for (uint64_t i = 1; i <= COUNT; i++) {
+			memset(text, 'a' + (int)(i + (uint64_t)round) % 26, 9000);
+			store_put_script(s, 1 + i * 7919 % COUNT, text, 9000);
+		}
+		commit(s);
+		expect_sql(w, "PRAGMA integrity_check", "ok");
+		for (uint64_t i = 1; i <= COUNT; i++) {
+			memset(text, 'a' + (int)(i + (uint64_t)round) % 26, 9000);
+			expect_script(s, 1 + i * 7919 % COUNT, text, 9000);
+		}
+	}
+	store_close(s);
+	free(text);
+}
+
 /* PostgreSQL alone. */
 
 static void other_encodings_are_refused(void **state)
@@ -597,6 +656,8 @@ int main(void)
 		SQLITE(files_are_private),
 		SQLITE(bad_urls),
 		SQLITE(sqlite_url_and_path_are_the_same),
+		SQLITE(commit_is_one_write),
+		SQLITE(commit_larger_than_the_cache),
 		POSTGRES(other_encodings_are_refused),
 	};
 
