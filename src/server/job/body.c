@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/jsonread.h"
 #include "base/jsonwrite.h"
+#include "base/mem.h"
 #include "base/members.h"
 #include "base/strbuf.h"
 #include "core/jobschema.h"
@@ -21,6 +22,12 @@
 #include "server/server.h"
 #include "store/store.h"
 
+/* Returns true if `last` is what the store has for the key. */
+static bool is_last(const struct server *s, const struct body_last *last, uint64_t key)
+{
+	return last && last->text && last->key == key && last->bodies == store_bodies(s->store);
+}
+
 /* Reads the text, and stores whose it is: an element usually has its array's. Without a text it is
  * that of `last`. */
 static int text_read(struct server *s, uint32_t id, const struct body_last *last, uint64_t *ret_key, char **ret,
@@ -28,16 +35,14 @@ static int text_read(struct server *s, uint32_t id, const struct body_last *last
 {
 	uint64_t key = s->jobs->entries.v[id].key, array = job_key(job_key_number(key), -1);
 	char *text = NULL;
-	int rc = store_get_body(s->store, key, &text, err);
+	int rc = is_last(s, last, key) ? 0 : store_get_body(s->store, key, &text, err);
 
 	*ret_key = key;
-	if ((rc == -ENOENT || (rc == 0 && !*text)) && job_key_index(key) >= 0) {
+	if ((rc == -ENOENT || (rc == 0 && text && !*text)) && job_key_index(key) >= 0) {
 		free(text);
 		text = NULL;
 		*ret_key = array;
-		rc = last && last->text && last->key == array && last->bodies == store_bodies(s->store)
-			     ? 0
-			     : store_get_body(s->store, array, &text, err);
+		rc = is_last(s, last, array) ? 0 : store_get_body(s->store, array, &text, err);
 	}
 	if (rc == 0)
 		*ret = text;
@@ -72,25 +77,36 @@ static void body_last_fini(struct body_last *last)
 	json_decref(last->brief);
 }
 
+/* Makes a text that belongs to `last` the last one. What was parsed of an equal text stays. */
+static void last_set(struct server *s, struct body_last *last, uint64_t key, char *text)
+{
+	if (last->text && !strcmp(last->text, text)) {
+		free(text);
+	} else {
+		body_last_fini(last);
+		*last = (struct body_last){.text = text, .bytes = last->bytes};
+	}
+	last->key = key;
+	last->bodies = store_bodies(s->store);
+}
+
 /* Reads the text of a body into `last`. */
 static int last_read(struct server *s, uint32_t id, struct body_last *last, struct err *err)
 {
-	struct body_last found = {.bodies = store_bodies(s->store), .bytes = last->bytes};
-	int rc = text_read(s, id, last, &found.key, &found.text, err);
+	uint64_t key;
+	char *text = NULL;
+	int rc = text_read(s, id, last, &key, &text, err);
 
-	if (rc < 0 || !found.text)
+	if (rc < 0 || !text)
 		return rc;
-	found.bytes += strlen(found.text);
-	if (last->text && !strcmp(last->text, found.text)) {
-		free(found.text);
-		last->key = found.key;
-		last->bodies = found.bodies;
-		last->bytes = found.bytes;
-	} else {
-		body_last_fini(last);
-		*last = found;
-	}
+	last->bytes += strlen(text);
+	last_set(s, last, key, text);
 	return 0;
+}
+
+void body_remember(struct server *s, uint64_t key, const char *text)
+{
+	last_set(s, &s->jobs->last_body, key, mem_strdup(text));
 }
 
 int body_share(struct server *s, uint32_t id, struct body_last *last, const json_t **ret, struct err *err)

@@ -39,6 +39,7 @@
 #include "server/base/users.h"
 #include "server/base/words.h"
 #include "server/book/ended.h"
+#include "server/job/body.h"
 #include "server/job/census.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
@@ -746,6 +747,7 @@ void submission_accept(struct server *s, uint64_t number, struct submission *x, 
 	p->eligible = eligible;
 	spec_head(s, p, &head);
 	store_put_job(s->store, job_key(number, -1), strbuf_text(&head), x->body);
+	body_remember(s, job_key(number, -1), x->body);
 	strbuf_fini(&head);
 	submission_begun(s, number, p, first, end - first);
 }
