@@ -388,6 +388,14 @@ void http_flush(struct http *h)
 	http_again(h);
 }
 
+void http_send(struct http *h)
+{
+	if (!uv_is_active((uv_handle_t *)&h->again))
+		return;
+	uv_idle_stop(&h->again);
+	http_run(h);
+}
+
 /* ---- start and stop ---- */
 
 static void http_free(struct http *h)

@@ -153,8 +153,11 @@ void http_upgrade(struct http_request *r, const char *protocol, void (*taken)(vo
 		  void *context);
 void http_release(void *handle);
 
-/* Sends the answers made since the last call. The server calls it after each commit. */
+/* Sends the answers made since the last call, in the next turn or by http_send(). The server calls
+ * it after each commit. */
 void http_flush(struct http *h);
+/* Does now what http_flush() has left for the next turn. May pass requests to the handler. */
+void http_send(struct http *h);
 
 struct http_stats {
 	uint64_t requests, rejected;

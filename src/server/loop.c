@@ -290,6 +290,7 @@ static void turn(struct server *s)
 	stream_tick(s);
 	entered_tick(s);
 	http_flush(s->http);
+	http_send(s->http);
 	turn_spent(s, TURN_TELL);
 	if (s->turn->emptying || s->turn->terminating)
 		journal_shutdown(s, false);

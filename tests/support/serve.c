@@ -212,8 +212,10 @@ static void on_check(uv_check_t *check)
 {
 	struct serve *s = check->data;
 
-	if (!s->hold)
-		http_flush(s->http);
+	if (s->hold)
+		return;
+	http_flush(s->http);
+	http_send(s->http);
 }
 
 static struct serve *serve_at(const char *path, const struct http_limits *limits)

@@ -279,6 +279,17 @@ static void sends_nothing_before_the_flush(void **state)
 	hang_up(other);
 }
 
+static void sends_in_the_turn_of_the_flush(void **state)
+{
+	struct serve *s = *state;
+	struct end *e = dial(s);
+
+	put(s, e, GET("/hello"));
+	until(s, &s->handled, 1);
+	assert_true(look(e) > 0);
+	hang_up(e);
+}
+
 static void serves_ten_thousand_on_a_connection(void **state)
 {
 	struct serve *s = *state;
@@ -872,6 +883,7 @@ int main(void)
 		WITH_SERVER(hands_over_whole_requests),
 		WITH_SERVER(answers_heads),
 		WITH_SERVER(sends_nothing_before_the_flush),
+		WITH_SERVER(sends_in_the_turn_of_the_flush),
 		WITH_SERVER(serves_ten_thousand_on_a_connection),
 		WITH_SERVER(answers_pipelines_in_order),
 		WITH_SERVER(serves_a_thousand_connections),
