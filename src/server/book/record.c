@@ -100,10 +100,19 @@ static void resources_add(struct strbuf *out, const char *text)
 		if (!value || strncmp(part, "walltime=", 9) == 0)
 			continue;
 		*value++ = '\0';
-		strbuf_printf(out, " Resource_List.%s=", part);
+		strbuf_puts(out, " Resource_List.");
+		strbuf_puts(out, part);
+		strbuf_char(out, '=');
 		value_add(out, value);
 	}
 	free(copy);
+}
+
+static void key_add(struct strbuf *out, const char *key)
+{
+	strbuf_char(out, ' ');
+	strbuf_puts(out, key);
+	strbuf_char(out, '=');
 }
 
 static void field_add(struct strbuf *out, const char *key, enum field_kind kind, const void *at)
@@ -118,20 +127,20 @@ static void field_add(struct strbuf *out, const char *key, enum field_kind kind,
 			resources_add(out, text);
 			return;
 		}
-		strbuf_puts(out, " ");
-		strbuf_puts(out, key);
-		strbuf_puts(out, "=");
+		key_add(out, key);
 		value_add(out, text);
 		return;
 	}
 	int64_t n = *(const int64_t *)at;
 	if (kind == FIELD_KNOWN && n == 0)
 		return;
+	key_add(out, key);
 	if (kind == FIELD_CLOCK || kind == FIELD_CLOCK_MS)
-		strbuf_printf(out, " %s=%s", key,
-			      duration_format(kind == FIELD_CLOCK ? n : n / 1000, clock, sizeof clock));
+		strbuf_puts(out, duration_format(kind == FIELD_CLOCK ? n : n / 1000, clock, sizeof clock));
 	else
-		strbuf_printf(out, " %s=%lld%s", key, (long long)n, kind == FIELD_KIB ? "kb" : "");
+		strbuf_int(out, n);
+	if (kind == FIELD_KIB)
+		strbuf_puts(out, "kb");
 }
 
 /* Writes `n` digits and the character after them. */

@@ -53,16 +53,37 @@ struct attempt *attempt_find(const struct server *s, uint32_t id, uint32_t attem
 	return map_get(&s->jobs->attempts, attempt_key(id, attempt), &at) ? (struct attempt *)(uintptr_t)at : NULL;
 }
 
+/* Writes the digits of a number, and returns their end. */
+static char *digits_put(char *at, uint64_t n, unsigned base)
+{
+	char digits[24];
+	size_t k = sizeof digits;
+
+	do
+		digits[--k] = "0123456789abcdef"[n % base];
+	while (n /= base);
+	memcpy(at, digits + k, sizeof digits - k);
+	return at + (sizeof digits - k);
+}
+
+/* Without printf: a job's tag is made several times. */
 void attempt_tag(const struct server *s, uint32_t id, uint32_t attempt, char tag[64])
 {
 	const struct entry *e = &s->jobs->entries.v[id];
-	char index[32] = "", origin[16] = "";
+	char *p = digits_put(tag, job_key_number(e->key), 10);
 
-	if (job_key_index(e->key) >= 0)
-		snprintf(index, sizeof index, "-%lld", (long long)job_key_index(e->key));
-	if (e->spec->origin)
-		snprintf(origin, sizeof origin, "-x%x", e->spec->origin);
-	snprintf(tag, 64, "%llu%s%s.%u", (unsigned long long)job_key_number(e->key), index, origin, attempt);
+	if (job_key_index(e->key) >= 0) {
+		*p++ = '-';
+		p = digits_put(p, (uint64_t)job_key_index(e->key), 10);
+	}
+	if (e->spec->origin) {
+		*p++ = '-';
+		*p++ = 'x';
+		p = digits_put(p, e->spec->origin, 16);
+	}
+	*p++ = '.';
+	p = digits_put(p, attempt, 10);
+	*p = '\0';
 }
 
 pid_t attempt_session(const struct server *s, uint32_t id)
@@ -83,11 +104,12 @@ pid_t attempt_session(const struct server *s, uint32_t id)
 bool tag_parse(const struct server *s, const char *tag, uint32_t *ret, uint32_t *ret_attempt)
 {
 	const char *dot = strrchr(tag, '.');
-	unsigned long long number;
-	long long index = -1;
-	char same[64];
+	char same[64], *end;
+	uint64_t number = strtoull(tag, &end, 10);
+	/* "-x" is followed by the origin */
+	int64_t index = *end == '-' && end[1] != 'x' ? strtoll(end + 1, NULL, 10) : -1;
 
-	if (!dot || sscanf(tag, "%llu-%lld", &number, &index) < 1 || !entry_find(s, number, index, ret))
+	if (!dot || end == tag || !entry_find(s, number, index, ret))
 		return false;
 	*ret_attempt = (uint32_t)strtoul(dot + 1, NULL, 10);
 	attempt_tag(s, *ret, *ret_attempt, same);

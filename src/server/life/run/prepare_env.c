@@ -149,7 +149,9 @@ static void env_default(struct env *env, const char *name, const char *value)
 	uint64_t hash;
 
 	strbuf_clear(&env->text);
-	strbuf_printf(&env->text, "%s=%s", name, value);
+	strbuf_puts(&env->text, name);
+	strbuf_char(&env->text, '=');
+	strbuf_puts(&env->text, value);
 	if (env_find(env, env->text.text, &hash) == env->list.n)
 		env_append(env, env->text.text);
 }
