@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,13 +71,35 @@ static bool is_plain(char c)
 	return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* Copies the characters that need no escape, for most texts all of them, and returns their
+/* A word with the same byte eight times. */
+#define EIGHT(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+static bool has_zero(uint64_t word)
+{
+	return (word - EIGHT(1)) & ~word & EIGHT(0x80);
+}
+
+/* Returns true if is_plain() of all eight bytes. A carry comes only from a byte that is not. */
+static bool are_plain(uint64_t word)
+{
+	return !((word | (word - EIGHT(' ')) | (word + EIGHT(1))) & EIGHT(0x80)) && !has_zero(word ^ EIGHT('"')) &&
+	       !has_zero(word ^ EIGHT('\\'));
+}
+
+/* Copies the characters that need no escape, for most texts all `most`, and returns their
  * number. */
-static size_t plain_copy(char *to, const char *s)
+static size_t plain_copy(char *to, const char *s, size_t most)
 {
 	size_t n = 0;
+	uint64_t word;
 
-	for (; is_plain(s[n]); n++)
+	for (; most - n >= sizeof word; n += sizeof word) {
+		memcpy(&word, s + n, sizeof word);
+		if (!are_plain(word))
+			break;
+		memcpy(to + n, &word, sizeof word);
+	}
+	for (; n < most && is_plain(s[n]); n++)
 		to[n] = s[n];
 	return n;
 }
@@ -106,7 +129,7 @@ static void quoted(struct strbuf *out, const char *s)
 	*end++ = '"';
 	out->n++;
 	for (;;) {
-		size_t n = plain_copy(end, s);
+		size_t n = plain_copy(end, s, (size_t)(last - s));
 		s += n;
 		end += n;
 		out->n += n;
@@ -133,13 +156,14 @@ static void new_line(struct json *j)
  * any other key. */
 static bool member(struct json *j, const char *key)
 {
-	char *begin = strbuf_room(j->out, strlen(key) + 4), *end = begin;
+	size_t all = strlen(key);
+	char *begin = strbuf_room(j->out, all + 4), *end = begin;
 
 	if (j->more[j->depth])
 		*end++ = ',';
 	*end++ = '"';
-	size_t n = plain_copy(end, key);
-	if (key[n]) {
+	size_t n = plain_copy(end, key, all);
+	if (n < all) {
 		*begin = '\0';
 		return false;
 	}

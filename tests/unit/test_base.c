@@ -290,6 +290,38 @@ static void test_lines_files(void **state)
 
 /* ---- json ---- */
 
+static void json_of(const char *text, struct strbuf *out)
+{
+	struct json j;
+
+	strbuf_clear(out);
+	json_init(&j, out, false);
+	json_text(&j, NULL, text);
+}
+
+/* Texts are copied by words: a character must be written alike alone and anywhere among others. */
+static void test_json_places(void **state)
+{
+	struct strbuf alone = {0}, among = {0}, expected = {0};
+
+	for (int c = 1; c < 256; c++) {
+		json_of((const char[]){(char)c, '\0'}, &alone);
+		for (size_t at = 0; at < 20; at++) {
+			char text[] = "aaaaaaaaaaaaaaaaaaaa";
+			text[at] = (char)c;
+			json_of(text, &among);
+			strbuf_clear(&expected);
+			strbuf_printf(&expected, "\"%.*s", (int)at, "aaaaaaaaaaaaaaaaaaaa");
+			strbuf_add(&expected, alone.text + 1, alone.n - 2);
+			strbuf_printf(&expected, "%.*s\"", (int)(19 - at), "aaaaaaaaaaaaaaaaaaaa");
+			assert_string_equal(among.text, expected.text);
+		}
+	}
+	strbuf_fini(&alone);
+	strbuf_fini(&among);
+	strbuf_fini(&expected);
+}
+
 static void test_json(void **state)
 {
 	static const char *const want[] = {
@@ -598,8 +630,9 @@ int main(void)
 		cmocka_unit_test(test_strbuf),	     cmocka_unit_test(test_strbuf_int),
 		cmocka_unit_test(test_lines_buffer), cmocka_unit_test(test_lines_long),
 		cmocka_unit_test(test_lines_files),  cmocka_unit_test(test_json),
-		cmocka_unit_test(test_utf8),	     cmocka_unit_test(test_text),
-		cmocka_unit_test(test_hostlist),     cmocka_unit_test(test_sha256),
+		cmocka_unit_test(test_json_places),  cmocka_unit_test(test_utf8),
+		cmocka_unit_test(test_text),	     cmocka_unit_test(test_hostlist),
+		cmocka_unit_test(test_sha256),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);
