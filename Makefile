@@ -9,11 +9,13 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 MUTANTS ?= 40
 SEED ?= 1
+# One line for each step is for a terminal, where ninja replaces it by the next.
+NINJA = ninja $(if $(MAKE_TERMOUT),,--quiet)
 
 .PHONY: build up down test test-vm test-displace test-settings test-threads mutate bench fuzz format screenshots install uninstall dist deb test-deb test-fresh clean help
 
 build: packages-run moved-build build/build.ninja
-	@ninja -C build
+	@$(NINJA) -C build
 
 # Each time: it takes no time when nothing is missing.
 packages-%:
@@ -38,7 +40,7 @@ down:
 	@if [ -x build/src/cmd/shunt ]; then build/src/cmd/shunt down; else echo "Nothing was built here: 'make up' starts a server."; fi
 
 test: packages-test moved-build-test build-test/build.ninja
-	@ninja -C build-test
+	@$(NINJA) -C build-test
 	@tools/run-tests build-test
 
 # What is optimized more takes twice as long to build. With the sanitizers' tables a program has 400,000 relocations if it is
@@ -52,19 +54,19 @@ test-vm: build deb
 
 # Outside CI: some minutes.
 test-displace: packages-test moved-build-test build-test/build.ninja
-	@ninja -C build-test
+	@$(NINJA) -C build-test
 	@SHUNT_DISPLACEMENTS=1000 tests/scenario/checkpoint build-test/src/cmd/shunt build-test/src/server/shuntd thousand
 
 # Outside CI: some ten minutes.
 test-settings: packages-test moved-build-test build-test/build.ninja
-	@ninja -C build-test
+	@$(NINJA) -C build-test
 	@tools/test-settings build-test
 
 # Outside CI: what uses threads, under clang's thread sanitizer; it can't run where addresses are fully random.
 THREADED = beside bounds log users
 test-threads: packages-ci moved-build-threads
 	@[ -f build-threads/build.ninja ] || CC=clang CC_LD=lld meson setup build-threads -Dbuildtype=debug -Doptimization=1 -Dc_args=-g1 -Db_sanitize=thread -Db_lundef=false -Dfaults=true
-	@ninja -C build-threads $(THREADED:%=tests/test_%)
+	@$(NINJA) -C build-threads $(THREADED:%=tests/test_%)
 	@setarch -R tools/run-tests build-threads $(THREADED)
 
 # Outside CI: about two minutes for each mutant.
@@ -75,7 +77,7 @@ bench: build
 	@if [ -x bench/run ]; then bench/run build; else meson test -C build --benchmark --verbose; fi
 
 fuzz: packages-ci moved-build-fuzz build-fuzz/build.ninja
-	@ninja -C build-fuzz fuzzers
+	@$(NINJA) -C build-fuzz fuzzers
 	@tools/run-fuzz build-fuzz $(FUZZ_SECONDS)
 
 build-fuzz/build.ninja: | packages-ci moved-build-fuzz
@@ -113,7 +115,7 @@ test-fresh:
 
 # Leaves configuration, state and the account: 'make install' again finds them.
 uninstall:
-	@ninja -C build uninstall
+	@$(NINJA) -C build uninstall
 
 clean:
 	@rm -rf build build-test build-fuzz build-gcc build-clang build-dist build-deb build-mutate build-cov build-threads
