@@ -290,14 +290,17 @@ static void turn(struct server *s)
 	stream_tick(s);
 	entered_tick(s);
 	http_flush(s->http);
-	http_send(s->http);
-	turn_spent(s, TURN_TELL);
 	if (s->turn->emptying || s->turn->terminating)
 		journal_shutdown(s, false);
 	if (s->turn->emptying && !s->turn->terminating)
 		s->turn->terminating = nodes_emptied(s);
 	if (s->turn->terminating && !store_pending(s->store) && !journal_shutdown(s, true) && !books_settle(s))
 		loop_end(s);
+	/* The requests that come now are answered in another turn, so the server must not stop in this
+	 * one because of them. */
+	if (!s->turn->stopped)
+		http_send(s->http);
+	turn_spent(s, TURN_TELL);
 	sleep_set(s);
 }
 
