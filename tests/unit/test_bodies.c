@@ -92,8 +92,9 @@ static void elements(void **state)
 	struct site *f = *state;
 
 	submit(f, 0, "\"hold\":\"u\",\"array\":\"0-99\"");
+	submit(f, 1, "\"hold\":\"u\""); /* the last body that was written is not read */
 	ask(f, "GET", "/v1/jobs?arrays=expand&fields=id,workdir", NULL, 200);
-	assert_in_range(bytes_read(f), 1, 2 * LARGE);
+	assert_in_range(bytes_read(f), 1, 3 * LARGE);
 }
 
 /* ---- mail ---- */

@@ -567,7 +567,7 @@ static void sends_datagrams(void **state)
 	fd = creat(path, 0600);
 	close(fd);
 	assert_int_equal(unix_listen(path, 0600, &err), -EADDRINUSE);
-	assert_non_null(strstr(err.text, "no socket"));
+	assert_non_null(strstr(err.text, "not a socket"));
 	assert_int_equal(unix_listen("", 0600, &err), -EINVAL);
 	assert_int_equal(unix_listen("/nowhere/socket", 0600, &err), -ENOENT);
 	unlink(path);

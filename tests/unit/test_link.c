@@ -486,12 +486,12 @@ static void test_too_much_data(void **state)
 
 static void test_no_head(void **state)
 {
-	REFUSED("\0\0\0\0\0\0\0\0", "no message");
+	REFUSED("\0\0\0\0\0\0\0\0", "not a message");
 }
 
 static void test_head_past_the_end(void **state)
 {
-	REFUSED("\0\0\0\x08\0\0\0\x05{}  ", "no message");
+	REFUSED("\0\0\0\x08\0\0\0\x05{}  ", "not a message");
 }
 
 static void test_garbage(void **state)
@@ -501,17 +501,17 @@ static void test_garbage(void **state)
 
 static void test_array(void **state)
 {
-	REFUSED("\0\0\0\x06\0\0\0\x02[]", "no message");
+	REFUSED("\0\0\0\x06\0\0\0\x02[]", "not a message");
 }
 
 static void test_no_json(void **state)
 {
-	REFUSED("\0\0\0\x06\0\0\0\x02{]", "no message");
+	REFUSED("\0\0\0\x06\0\0\0\x02{]", "not a message");
 }
 
 static void test_text_after_the_head(void **state)
 {
-	REFUSED("\0\0\0\x08\0\0\0\x04{}{}", "no message");
+	REFUSED("\0\0\0\x08\0\0\0\x04{}{}", "not a message");
 }
 
 static void test_deep(void **state)
@@ -525,7 +525,7 @@ static void test_deep(void **state)
 		strbuf_puts(&head, "]");
 	strbuf_puts(&head, "}");
 	frame_put(&frame, head.text, head.n, NULL, 0);
-	refused(state, frame.text, frame.n, "no message");
+	refused(state, frame.text, frame.n, "not a message");
 	strbuf_fini(&head);
 	strbuf_fini(&frame);
 }

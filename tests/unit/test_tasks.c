@@ -572,7 +572,7 @@ static void test_refused(void **state)
 	refused(w, head, false, "8.1");
 	head = task_of("n2", "true");
 	json_object_set_new(head, "tag", json_string("../" TAG));
-	refused(w, head, false, "no attempt");
+	refused(w, head, false, "not an attempt");
 	refused(w, json_pack("{s:s}", "t", "hello"), false, "must be a task");
 	head = task_of("n1", "true");
 	json_object_set_new(head, "argv", json_array());
