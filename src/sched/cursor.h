@@ -21,7 +21,7 @@ struct sched;
 /* A job, or a group of jobs of a block, none of which comes earlier than the key. */
 struct cursor_item {
 	double key, shape;   /* shape: key of the job in its list */
-	uint32_t job, block; /* of a group, `job` is its number in the block */
+	uint32_t job, block; /* job: for a group, its number in the block */
 };
 
 struct cursor {

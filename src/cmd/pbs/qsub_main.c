@@ -93,8 +93,8 @@ struct group *__wrap_getgrnam(const char *name)
 	return &group;
 }
 
-/* Seeds the tables of jansson, which would read /dev/urandom, with what the kernel has given to every
- * program. */
+/* Seeds jansson's tables with the random bytes that the kernel gives every program, so that jansson
+ * does not read /dev/urandom. */
 static void tables_seed(void)
 {
 	const char *random = (const char *)getauxval(AT_RANDOM);

@@ -27,7 +27,7 @@ struct body_last {
 };
 /* Does the same as body_read(), but *ret belongs to `last` and must not be changed. */
 int body_share(struct server *s, uint32_t id, struct body_last *last, const json_t **ret, struct err *err);
-/* Makes a body that was just given to the store the server's last one: its job may start at once. */
+/* Makes a body just given to the store the server's last one, for a job that starts at once. */
 void body_remember(struct server *s, uint64_t key, const char *text);
 /* Like body_share(), perhaps without the arguments and the environment, which may be large. */
 int body_brief(struct server *s, uint32_t id, struct body_last *last, const json_t **ret, struct err *err);
