@@ -61,15 +61,37 @@ static void refusals(void **state)
 		"where a b\nfingerprint " PRINT "\nsecret " SECRET "\n",
 		"where a:1\nfingerprint " PRINT "\nsecret " SECRET "0\n",
 		"where a:1\nfingerprint " PRINT "\nsecret " SECRET "\nother\n",
+		"where a:1\nfingerprint 0" SECRET "\nsecret " SECRET "\n",
+		"where a:1\nfingerprint " PRINT "\nsecret 0011\n",
+		"where a:1\nfingerprint " PRINT "\nsecret 00112233445566778899AABBCCDDEEFF\n",
+		"where a\177\nfingerprint " PRINT "\nsecret " SECRET "\n",
+		"where \nfingerprint " PRINT "\nsecret " SECRET "\n",
 	};
+	static const int line[] = {0, 0, 0, 2, 1, 1, 3, 4, 2, 3, 3, 1, 1};
+	char text[4096], wanted[64];
 	struct credential got;
 	struct err err;
 
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		assert_int_equal(parse(bad[i], 0, &got, &err), -EINVAL);
 		assert_null(strstr(err.text, SECRET));
+		snprintf(wanted, sizeof wanted, "line %d is not", line[i]);
+		assert_true(strstr(err.text, line[i] ? wanted : "does not say where") == err.text + (line[i] ? 0 : 15));
 	}
 	assert_int_equal(parse("# why\n\nwhere a:1\nfingerprint " PRINT "\nsecret " SECRET, 0, &got, &err), 0);
+	assert_string_equal(got.secret, SECRET);
+	assert_int_equal(parse("where a:1\nfingerprint " PRINT "\n", 0, &got, &err), -ENOENT);
+	assert_string_equal(err.text, "the credential has fewer secrets than workers");
+	for (int places = CREDENTIAL_PLACES; places <= CREDENTIAL_PLACES + 1; places++) {
+		int n = 0;
+		for (int i = 0; i < places; i++)
+			n += snprintf(text + n, sizeof text - (size_t)n, "where %0127d\n", i);
+		snprintf(text + n, sizeof text - (size_t)n, "fingerprint " PRINT "\nsecret " SECRET "\n");
+		assert_int_equal(parse(text, 0, &got, &err), places > CREDENTIAL_PLACES ? -EINVAL : 0);
+	}
+	assert_int_equal(strlen(got.where[CREDENTIAL_PLACES - 1]), 127);
+	snprintf(text, sizeof text, "where %0128d\nfingerprint " PRINT "\nsecret " SECRET "\n", 1);
+	assert_int_equal(parse(text, 0, &got, &err), -EINVAL);
 }
 
 static void files(void **state)
@@ -89,6 +111,10 @@ static void files(void **state)
 	assert_int_equal(credential_read(path, 0, &got, &err), 0);
 	chmod(path, 0640);
 	assert_int_equal(credential_read(path, 0, &got, &err), -EACCES);
+	assert_non_null(strstr(err.text, "its mode must be 600"));
+	chmod(path, 0600);
+	assert_int_equal(credential_read(path, 1, &got, &err), -ENOENT);
+	assert_memory_equal(err.text, path, strlen(path));
 	unlink(path);
 	assert_int_equal(credential_read(path, 0, &got, &err), -ENOENT);
 }

@@ -78,6 +78,13 @@ static void restored(void **state)
 	assert_int_equal(queue_take(q, &o), 4);
 	assert_int_equal(queue_result(q, 4, 0, false, 0), VERDICT_ASIDE);
 	assert_int_equal(queue_counts(q).aside, 2);
+	assert_int_equal(queue_failures(q, 4), 2);
+	assert_int_equal(queue_failures(q, 3), 2);
+	assert_int_equal(queue_counts(q).failures, 1);
+	assert_int_equal(queue_state(q, 1), TASK_DONE);
+	assert_int_equal(queue_copies(q, 2), 1);
+	assert_int_equal(queue_retry(q), 2);
+	assert_int_equal(queue_failures(q, 3), 0);
 	done(q);
 }
 

@@ -41,8 +41,13 @@ static void folded(void **state)
 	assert_int_equal(f.failures[2], 2);
 	put(&f, RECORD_CANCEL, 0, false);
 	assert_true(f.cancelled);
-	put(&f, RECORD_RUN, 0, false);
+	put(&f, RECORD_REQUESTS, 0, true);
+	put(&f, RECORD_ALLOCATION, 0, false);
+	assert_true(f.cancelled);
+	fold_record(&f, &(struct record){.kind = RECORD_RUN, .began = 77}, 0);
 	assert_false(f.cancelled);
+	assert_int_equal(f.began, 77);
+	assert_int_equal(f.at[2], 21);
 	put(&f, RECORD_RETRY, 0, false);
 	assert_int_equal(f.state[2], TASK_WAITING);
 	assert_int_equal(f.failures[2], 0);
@@ -53,10 +58,20 @@ static void folded(void **state)
 	put(&f, RECORD_DONE, 4, false); /* nobody's */
 	put(&f, RECORD_DONE, 0, false);
 	assert_int_equal(f.at[1], 11);
+	for (int i = 0; i < 300; i++)
+		put(&f, RECORD_FAILED, 3, false);
+	assert_int_equal(f.failures[3], UINT8_MAX);
 	put(&f, RECORD_BAG, 2, false); /* a bag of other tasks */
 	assert_true(f.other);
 	put(&f, RECORD_DONE, 3, false);
 	assert_int_equal(f.state[3], TASK_WAITING);
+	fold_fini(&f);
+	fold_init(&f, &bag, false);
+	put(&f, RECORD_DONE, 3, false);
+	assert_int_equal(f.state[3], TASK_DONE);
+	assert_null(f.at);
+	fold_record(&f, &(struct record){.kind = RECORD_BAG, .task = 3, .hash = f.hash + 1}, 0);
+	assert_true(f.other); /* other tasks, though the number is the same */
 	fold_fini(&f);
 	bag_fini(&bag);
 }
@@ -95,6 +110,8 @@ static void directory(void **state)
 	assert_int_equal(journal_flush(j, &err), 0);
 	assert_int_equal(results_open(dir, &r, &err), 0); /* while somebody writes */
 	assert_int_equal(r.done, 1);
+	assert_int_equal(r.aside, 0);
+	assert_true(r.view.held);
 	assert_true(results_get(&r, 2, &x));
 	assert_memory_equal(x.out, "out", 3);
 	assert_false(results_get(&r, 1, &x));
@@ -106,14 +123,23 @@ static void directory(void **state)
 	assert_true(r.fold.cancelled);
 	results_close(&r);
 	/* earlier versions kept the cancellation of a bag that was completed later, but not its run */
-	journal_add(j, &(struct record){.kind = RECORD_DONE, .task = 1});
+	journal_add(j, &(struct record){.kind = RECORD_FAILED, .task = 1, .last = true, .err = "why", .nerr = 3});
 	assert_int_equal(journal_flush(j, &err), 0);
 	assert_int_equal(results_open(dir, &r, &err), 0);
 	assert_false(r.fold.cancelled);
+	assert_int_equal(r.aside, 1);
+	assert_true(results_get(&r, 1, &x));
+	assert_memory_equal(x.err, "why", 3);
 	results_close(&r);
 	journal_close(j);
+	assert_int_equal(results_open(dir, &r, &err), 0);
+	assert_false(r.view.held);
+	results_close(&r);
 	write_file(dir, "tasks", "a\nb\nc\n");
 	assert_int_equal(results_open(dir, &r, &err), -EINVAL);
+	snprintf(path, sizeof path, "%s/journal belongs to another list of tasks", dir);
+	assert_string_equal(err.text, path);
+	snprintf(path, sizeof path, "%s/journal", dir);
 	unlink(path);
 	snprintf(path, sizeof path, "%s/tasks", dir);
 	unlink(path);

@@ -16,6 +16,7 @@ static const struct wire samples[] = {
 	{.kind = WIRE_HELLO,
 	 .version = 1,
 	 .pid = 77,
+	 .died = true,
 	 .cpus = 64000,
 	 .memory = -1,
 	 .seconds = -1,
@@ -29,6 +30,8 @@ static const struct wire samples[] = {
 	 .cpus = 500,
 	 .gpus = 1,
 	 .seconds = 60,
+	 .grace = -3,
+	 .output = 1 << 20,
 	 .text = "echo a",
 	 .ntext = 6},
 	{.kind = WIRE_RESULT,
@@ -79,6 +82,7 @@ static void round_trip(void **state)
 		}
 		assert_int_equal(a->kind, b.kind);
 		assert_true(a->task == b.task && a->attempt == b.attempt && a->cpus == b.cpus && a->gpus == b.gpus);
+		assert_true(a->died == b.died && a->grace == b.grace && a->output == b.output);
 		assert_true(a->memory == b.memory && a->seconds == b.seconds && a->status == b.status);
 		assert_true(a->began == b.began && a->took == b.took && a->cut == b.cut && a->to_err == b.to_err);
 		assert_true(a->pid == b.pid && a->version == b.version && a->ntext == b.ntext && a->nerr == b.nerr);
@@ -99,7 +103,9 @@ static void refused(void **state)
 	} bad[] = {
 		{"\0\0\0\0\1", 5},					       /* nothing in it */
 		{"\1\0\0\0\0", 5},					       /* no such kind */
-		{"\1\0\0\0\13", 5},					       /* nor this */
+		{"\1\0\0\0\15", 5},					       /* nor this */
+		{"\1\0\20\0\10", 5},					       /* too long by a byte */
+		{"\5\0\0\0\4\1\2\1a", 9},				       /* neither true nor false */
 		{"\0\0\0\1", 4},					       /* too long, and not whole */
 		{"\1\0\0\0\5", 5},					       /* a number is missing */
 		{"\3\0\0\0\5\1\1", 7},					       /* something is left over */
@@ -109,6 +115,7 @@ static void refused(void **state)
 	};
 	struct wire w;
 
+	assert_int_equal(wire_next("\0\0\20\0\12", 5, &w), 0); /* the longest, not yet whole */
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		assert_int_equal(wire_next(bad[i].bytes, bad[i].n, &w), -EPROTO);
 }
