@@ -64,6 +64,11 @@ static void mistakes(void **state)
 	refused("#bag color=red", 14, "line 1: color: tasks can need cpus, gpus, mem, time, in and out");
 	refused("#bag time=0", 11, "line 1: time=0: must be at least 1 second");
 	refused("a\0b", 3, "line 1: the line contains a NUL byte");
+	refused("#bag cpus=.", 11, "line 1: cpus=.: must be 0.001-1000000, with at most three decimals");
+	refused("#bag cpus=1000001", 17, "line 1: cpus=1000001: must be 0.001-1000000, with at most three decimals");
+	refused("#bag gpus=10001", 15, "line 1: gpus=10001: must be a whole number, 0-10000");
+	refused("#bag in=", 8, "line 1: in=: names no file");
+	refused("#bag out=", 9, "line 1: out=: names no file");
 	refused(long_line, BAG_LINE_MOST + 1, "line 1: the line has 131073 bytes; at most 131072 are allowed");
 	free(long_line);
 }
@@ -84,10 +89,29 @@ static void needs(void **state)
 	assert_string_equal(text.text, "cpus=0.500 gpus=2 mem=2gb time=600 in=a.csv,b out=c");
 	assert_int_equal(need_parse(text.text, &again, &err), 0);
 	assert_true(need_equal(&need, &again));
+	assert_string_equal(again.in, "a.csv,b");
+	assert_string_equal(again.out, "c");
+	for (int i = 0; i < 6; i++) { /* each of them makes a difference */
+		struct bag_need other = again;
+		int64_t *const numbers[] = {&other.cpus, &other.gpus, &other.memory, &other.seconds};
+		if (i < 4)
+			++*numbers[i];
+		else
+			*(i == 4 ? &other.in : &other.out) = NULL;
+		assert_false(need_equal(&need, &other));
+	}
 	need_fini(&need);
 	need_fini(&again);
 	strbuf_clear(&text);
+	assert_int_equal(need_parse("cpus=1000000.000 gpus=10000 in=a in=b", &need, &err), 0);
+	need_format(&need, &text);
+	assert_string_equal(text.text, "cpus=1000000 gpus=10000 in=b");
+	need_fini(&need);
+	strbuf_clear(&text);
+	assert_int_equal(need_parse("cpus=0.001", &need, &err), 0);
+	assert_int_equal(need.cpus, 1);
 	assert_int_equal(need_parse("", &need, &err), 0);
+	assert_int_equal(need.cpus, BAG_CPU);
 	need_format(&need, &text);
 	assert_string_equal(strbuf_text(&text), "");
 	strbuf_fini(&text);
@@ -120,6 +144,10 @@ static void places(void **state)
 	expands("cat {}", "it's", "cat 'it'\\''s'");
 	expands("cat {}", "", "cat ''");
 	expands("a { {} }", "x", "a { x }");
+	expands("{/.} {.}", "a.b/.c", ".c a.b/.c"); /* not the directory's */
+	expands("{1}{#}{", "x", "x7{");
+	expands("{0123456789012345678901234567890123456789012345678901234567890123} {}", "x",
+		"{0123456789012345678901234567890123456789012345678901234567890123} x");
 }
 
 static int file_need(const char *need, const char *value, struct strbuf *ret)
@@ -173,17 +201,70 @@ static void columns(void **state)
 	assert_int_equal(csv_split("a\tb,c\t", &v, &err), 0);
 	assert_int_equal(v.v.n, 3);
 	assert_string_equal(v.v.v[1], "b,c");
+	assert_string_equal(v.v.v[2], "");
+	assert_int_equal(csv_split("\"a\tb\",c", &v, &err), 0); /* a quoted tab separates nothing */
+	assert_int_equal(v.v.n, 2);
 	assert_int_equal(csv_split("\"a", &v, &err), -EINVAL);
+	assert_int_equal(csv_split("1", &v, &err), 0);
+	assert_int_equal(expand_command("{seed}", &names, &v, 1, &out, &err), -EINVAL);
+	assert_string_equal(err.text, "{seed}: the line has only 1 value");
+	assert_int_equal(expand_command("{0}", &names, &v, 1, &out, &err), -EINVAL);
 	values_fini(&names);
 	values_fini(&v);
 	strbuf_fini(&out);
 }
 
+/* Words in braces that are neither a column nor the shell's. */
+static void unknown(void **state)
+{
+	static const struct {
+		const char *command, *word;
+	} cases[] = {
+		{"a {rate} {seed}", NULL}, {"a ${home} {1} {} {#} {a-b} {rate", NULL},
+		{"{rates}", "rates"},	   {"{rat}", "rat"},
+		{"a {seed} {sed}", "sed"}, {"{x{seeds}", "seeds"},
+		{"${a} {b_1}", "b_1"},
+	};
+	struct values names = {0};
+	struct err err;
+	char word[64];
+
+	(void)state;
+	assert_int_equal(csv_split("rate,seed", &names, &err), 0);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		assert_int_equal(expand_unknown(cases[i].command, &names, word), cases[i].word != NULL);
+		if (cases[i].word)
+			assert_string_equal(word, cases[i].word);
+	}
+	values_fini(&names);
+}
+
+/* Commands may be as long as lines of a bag. */
+static void longest(void **state)
+{
+	char *command = mem_alloc(BAG_LINE_MOST + 2);
+	struct values none = {0};
+	struct strbuf out = {0};
+	struct err err;
+
+	(void)state;
+	memset(command, 'x', BAG_LINE_MOST + 1);
+	command[BAG_LINE_MOST + 1] = '\0';
+	assert_int_equal(expand_command(command, NULL, &none, 1, &out, &err), -EINVAL);
+	assert_string_equal(err.text, "the command has 131073 bytes; at most 131072 are allowed");
+	assert_int_equal(out.n, 0);
+	assert_int_equal(expand_command(command + 1, NULL, &none, 1, &out, &err), 0);
+	assert_int_equal(out.n, BAG_LINE_MOST);
+	strbuf_fini(&out);
+	free(command);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines),  cmocka_unit_test(mistakes),	    cmocka_unit_test(needs),
-		cmocka_unit_test(places), cmocka_unit_test(needs_of_files), cmocka_unit_test(columns),
+		cmocka_unit_test(lines),   cmocka_unit_test(mistakes),	     cmocka_unit_test(needs),
+		cmocka_unit_test(places),  cmocka_unit_test(needs_of_files), cmocka_unit_test(columns),
+		cmocka_unit_test(unknown), cmocka_unit_test(longest),
 	};
 	return cmocka_run_group_tests_name("bag_file", tests, NULL, NULL);
 }

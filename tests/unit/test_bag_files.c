@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -32,6 +33,9 @@ static void matched(void **state)
 	assert_false(files_match("../*", "../a"));
 	assert_false(files_match("/tmp/*", "/tmp/a"));
 	assert_false(files_match("", "a"));
+	assert_true(files_match(",,x,,a", "x"));
+	assert_true(files_match("*", "..a"));
+	assert_false(files_match("*/*", "a/.."));
 }
 
 static void keep(void *arg, const struct wire *m)
@@ -42,7 +46,8 @@ static void keep(void *arg, const struct wire *m)
 /* From one directory to another, with its mode and all of its pieces. */
 static void there_and_back(void **state)
 {
-	char from[] = "/tmp/shunt-test-XXXXXX", to[] = "/tmp/shunt-test-XXXXXX", path[64];
+	char from[] = "/tmp/shunt-te[s]t-XXXXXX", to[] = "/tmp/shunt-test-XXXXXX", path[64];
+	struct stat st;
 	size_t size = 3 * WIRE_OUTPUT + 5, at = 0;
 	char *bytes = calloc(1, size);
 	struct strbuf out = {0};
@@ -69,16 +74,40 @@ static void there_and_back(void **state)
 	for (; (step = wire_next(out.text + at, out.n - at, &m)) > 0; at += (size_t)step)
 		assert_int_equal(files_write(to, &m), 0);
 	snprintf(path, sizeof path, "%s/d/a b", to);
-	assert_int_equal(access(path, X_OK), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0750);
 	FILE *f = fopen(path, "r");
 	assert_int_equal(fseek(f, 0, SEEK_END), 0);
 	assert_int_equal(ftell(f), size + 1);
 	fclose(f);
+	left = (int64_t)size + 1; /* just enough */
+	strbuf_clear(&out);
+	assert_int_equal(files_send(from, list.v[0], 7, &left, keep, &out, &err), 0);
+	assert_true(wire_next(out.text, out.n, &m) > 0 && !m.to_err && m.task == 7);
+	left = (int64_t)size;
+	assert_int_equal(files_send(from, list.v[0], 7, &left, keep, &out, &err), -EFBIG);
+	assert_string_equal(err.text, "d/a b: the files of a task have more than 256 MB");
 	left = 10;
 	assert_int_equal(files_send(from, list.v[0], 7, &left, keep, &out, &err), -EFBIG);
 	file_list_free(&list);
+	assert_int_equal(files_write(from, &(struct wire){.text = "d/none", .ntext = 6, .attempt = 0644}), 0);
+	left = 0; /* an empty file goes as well */
+	strbuf_clear(&out);
+	assert_int_equal(files_send(from, "d/none", 7, &left, keep, &out, &err), 0);
+	assert_true(wire_next(out.text, out.n, &m) > 0);
+	assert_int_equal(m.nerr, 0);
+	assert_int_equal(files_move(from, to, "d/none", &err), 0);
+	assert_int_equal(files_find(to, "d/a b,d/n*", &list, &err), 0);
+	assert_int_equal(list.n, 2);
+	file_list_free(&list);
+	assert_int_equal(files_move(from, to, "d/none", &err), -ENOENT);
+	assert_string_equal(err.text, "d/none: No such file or directory");
+	assert_int_equal(files_send(from, "d/none", 7, &left, keep, &out, &err), -ENOENT);
+	assert_int_equal(files_find(from, "../x", &list, &err), -EINVAL);
+	assert_string_equal(err.text, "../x: must be a path below the current directory");
 	assert_int_equal(files_find(from, "none", &list, &err), -ENOENT);
 	assert_int_equal(files_find(from, "d", &list, &err), -EINVAL);
+	assert_string_equal(err.text, "d: not a file");
 	strbuf_fini(&out);
 	free(bytes);
 	files_remove(from);
@@ -88,8 +117,8 @@ static void there_and_back(void **state)
 
 static void refused(void **state)
 {
-	static const char *const bad[] = {"../x", "/x", "a/../../x", "", ".."};
-	char dir[] = "/tmp/shunt-test-XXXXXX", path[64];
+	static const char *const bad[] = {"../x", "/x", "a/../../x", "", "..", "a/.."};
+	char dir[] = "/tmp/shunt-test-XXXXXX", other[] = "/tmp/shunt-test-XXXXXX", path[64], kept[64];
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
@@ -99,7 +128,16 @@ static void refused(void **state)
 	snprintf(path, sizeof path, "%s/link", dir);
 	assert_int_equal(symlink("/tmp/elsewhere", path), 0);
 	assert_int_equal(files_write(dir, &(struct wire){.text = "link", .ntext = 4}), -ELOOP);
+	/* what a link leads to is not removed */
+	assert_non_null(mkdtemp(other));
+	assert_int_equal(files_write(other, &(struct wire){.text = "kept", .ntext = 4, .attempt = 0600}), 0);
+	snprintf(path, sizeof path, "%s/other", dir);
+	snprintf(kept, sizeof kept, "%s/kept", other);
+	assert_int_equal(symlink(other, path), 0);
 	files_remove(dir);
+	assert_int_equal(access(dir, F_OK), -1);
+	assert_int_equal(access(kept, F_OK), 0);
+	files_remove(other);
 }
 
 int main(void)

@@ -98,6 +98,30 @@ static void holes(void **state)
 	plan_free(&p);
 }
 
+/* Of a plan that is too large to be searched no hole is offered, and the filler is in the way. */
+static void too_large(void **state)
+{
+	enum { PIECES = 3000 };
+	struct filler_plan p;
+
+	(void)state;
+	nodes_add(&p, 1);
+	for (uint32_t i = 0; i < PIECES; i++)
+		vec_push(&p.pieces, (struct filler_piece){0, i, 0, 200 + i, 210 + i, .running = false});
+	assert_int_equal(filler_hole(&p, 100, &wish).cpus, 0);
+	p.pieces.n = 20;
+	assert_int_equal(filler_hole(&p, 100, &wish).cpus, 4);
+	p.pieces.n = 0;
+	vec_push(&p.pieces, (struct filler_piece){0, 0, CPUS, 50, 5000, .running = true});
+	for (uint32_t i = 0; i < PIECES; i++)
+		vec_push(&p.pieces,
+			 (struct filler_piece){0, i + 1, CPUS, 5000 + 10 * i, 5010 + 10 * i, .running = false});
+	assert_true(filler_in_the_way(&p, 100));
+	p.pieces.n = 20;
+	assert_false(filler_in_the_way(&p, 100));
+	plan_free(&p);
+}
+
 /* ---- random plans, by a planner as plain as can be ---- */
 
 struct job {
@@ -224,6 +248,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_the_way),
 		cmocka_unit_test(holes),
+		cmocka_unit_test(too_large),
 		cmocka_unit_test(nobody_starts_later),
 	};
 

@@ -101,6 +101,102 @@ static void kept(void **state)
 	journal_close(j);
 }
 
+/* Every field of a record; what can't be one. */
+static void fields(void **state)
+{
+	static char name[300];
+	struct record a = {.kind = RECORD_ALLOCATION,
+			   .task = UINT64_MAX,
+			   .hash = UINT64_MAX - 1,
+			   .status = RECORD_TOO_LARGE,
+			   .attempt = UINT32_MAX,
+			   .began = INT64_MAX,
+			   .took = INT64_MIN,
+			   .worker = name,
+			   .nworker = sizeof name,
+			   .out = "o\0",
+			   .nout = 2},
+		      b;
+	struct strbuf out = {0};
+
+	(void)state;
+	memset(name, 'n', sizeof name);
+	for (int flags = 0; flags < 4; flags++) {
+		a.last = flags & 1;
+		a.cut = flags & 2;
+		strbuf_clear(&out);
+		journal_record_put(&out, &a);
+		assert_int_equal(record_next(out.text, out.n, &b), out.n);
+		assert_true(a.kind == b.kind && a.last == b.last && a.cut == b.cut && a.task == b.task);
+		assert_true(a.hash == b.hash && a.status == b.status && a.attempt == b.attempt);
+		assert_true(a.began == b.began && a.took == b.took);
+		assert_int_equal(b.nworker, 255); /* as long as it may be */
+		assert_memory_equal(b.worker, name, 255);
+		assert_int_equal(b.nerr, 0);
+		assert_int_equal(b.nout, 2);
+		assert_memory_equal(b.out, "o", 2);
+	}
+	strbuf_clear(&out);
+	journal_record_put(&out, &(struct record){.kind = RECORD_RUN}); /* the shortest */
+	assert_int_equal(record_next(out.text, out.n, &b), 56);
+	for (int kind = 0; kind <= RECORD_ALLOCATION + 1; kind++) {
+		strbuf_clear(&out);
+		journal_record_put(&out, &(struct record){.kind = (enum record_kind)kind});
+		assert_int_equal(record_next(out.text, out.n, &b) > 0, kind >= RECORD_BAG && kind <= RECORD_ALLOCATION);
+	}
+	strbuf_fini(&out);
+}
+
+/* A journal in use is not removed, nor is another file; a removed one keeps nothing. */
+static void removed(void **state)
+{
+	struct seen s;
+	struct err err;
+	struct journal_view view;
+	struct journal *j = opened(&s);
+	char text[256];
+
+	(void)state;
+	assert_int_equal(journal_view(path, &view, &err), 0);
+	assert_true(view.held);
+	journal_view_close(&view);
+	assert_int_equal(journal_remove(path, &err), -EBUSY);
+	assert_int_equal(journal_sync(j, &err), 0);
+	assert_int_equal(unlink(path), 0);
+	add(j, 1);
+	assert_int_equal(journal_sync(j, &err), -ENOENT);
+	snprintf(text, sizeof text, "%s was removed: nothing can be kept any more", path);
+	assert_string_equal(err.text, text);
+	journal_close(j);
+	assert_int_equal(journal_remove(path, &err), 0); /* there is none */
+	assert_int_equal(journal_view(path, &view, &err), -ENOENT);
+	j = opened(&s);
+	journal_close(j);
+	assert_int_equal(journal_view(path, &view, &err), 0);
+	assert_false(view.held);
+	journal_view_close(&view);
+	assert_int_equal(journal_remove(path, &err), 0);
+	assert_int_equal(access(path, F_OK), -1);
+	FILE *f = fopen(path, "w");
+	fputs("mine", f);
+	fclose(f);
+	assert_int_equal(journal_remove(path, &err), -EINVAL);
+	assert_int_equal(journal_view(path, &view, &err), -EINVAL);
+	assert_int_equal(access(path, F_OK), 0);
+	f = fopen(path, "w"); /* begun, and then the machine went down */
+	fputs("SHB", f);
+	fclose(f);
+	j = opened(&s);
+	assert_int_equal(s.n, 0);
+	add(j, 4);
+	assert_int_equal(journal_sync(j, &err), 0);
+	journal_close(j);
+	j = opened(&s);
+	assert_int_equal(s.n, 2);
+	assert_int_equal(s.hash, 77);
+	journal_close(j);
+}
+
 static void alone(void **state)
 {
 	(void)state;
@@ -176,12 +272,18 @@ static void compacted(void **state)
 	struct err err;
 	struct stat before, after;
 	struct journal *j = opened(&s), *other;
+	char left[128];
 
 	for (uint64_t i = 1; i <= 1000; i++)
 		add(j, i);
 	assert_int_equal(journal_flush(j, &err), 0);
 	assert_int_equal(stat(path, &before), 0);
+	snprintf(left, sizeof left, "%s.new", path); /* an earlier compaction was killed */
+	FILE *f = fopen(left, "w");
+	fputs("rest", f);
+	fclose(f);
 	assert_int_equal(journal_compact(j, odd, NULL, &err), 0);
+	assert_int_equal(access(left, F_OK), -1);
 	assert_int_equal(stat(path, &after), 0);
 	assert_true(after.st_size < before.st_size * 6 / 10);
 	assert_int_equal(journal_open(path, &first, NULL, NULL, &other, &err), -EBUSY);
@@ -198,6 +300,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(kept, begin, end),
+		cmocka_unit_test(fields),
+		cmocka_unit_test_setup_teardown(removed, begin, end),
 		cmocka_unit_test_setup_teardown(alone, begin, end),
 		cmocka_unit_test_setup_teardown(torn, begin, end),
 		cmocka_unit_test_setup_teardown(compacted, begin, end),
