@@ -98,7 +98,7 @@ static void holes(void **state)
 	plan_free(&p);
 }
 
-/* Of a plan that is too large to be searched no hole is offered, and the filler is in the way. */
+/* A plan that is too large to be searched offers no hole, and the filler is in its way. */
 static void too_large(void **state)
 {
 	enum { PIECES = 3000 };

@@ -8,12 +8,15 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "bag/batch.h"
 #include "base/timetext.h"
+#include "support/words.h"
 
 static const char queue[] = "n1\n     state = free\n     np = 8\n\n"
 			    "n2\n     state = down,offline\n     np = 8\n\n"
@@ -58,6 +61,19 @@ static void lines(void **state)
 		assert_int_equal(l.state, wanted[n].state);
 	}
 	assert_int_equal(n, 3);
+	/* one whose start has failed too often; one that exited, by itself or because of the server */
+	static const char text[] = "Job Id: 8.pine\n    Job_Name = sb12-3\n    job_state = H\n"
+				   "Job Id: 9.pine\n    Job_Name = sb12-4\n    job_state = C\n    exit_status = 255\n"
+				   "Job Id: 10.pine\n    Job_Name = sb12-5\n    job_state = C\n    exit_status = 256\n"
+				   "Job Id: 11.pine\n    Job_Name = sb12-6\n    job_state = C\n    exit_status = -3\n"
+				   "Job Id: 12.pine\n    Job_Name = sb12-7\n    job_state = Q\n    exit_status = 1\n"
+				   "    comment = not yet\n";
+	static const enum request_fate fates[] = {FATE_OPEN, FATE_ENDED, FATE_TAKEN, FATE_TAKEN, FATE_OPEN};
+	for (at = n = 0; dialect_pbs.next("sb12", text, sizeof text - 1, &at, &l); n++) {
+		assert_int_equal(l.fate, fates[n]);
+		assert_string_equal(l.never, n == 0 ? "it is held" : "");
+	}
+	assert_int_equal(n, 5);
 }
 
 /* Every letter of qstat(1B); only what is known to have ended counts as ended. */
@@ -267,11 +283,125 @@ static void own_places(void **state)
 	rebuild_fini(&r);
 }
 
+/* The commands, with and without optional words; for a Shunt server, of this program. */
+static void commands(void **state)
+{
+	struct batch_request r = {.name = "sb12", .id = 3, .chunks = 2, .each = 4, .seconds = 600, .output = "/o"};
+	char self[4096], text[4300];
+	word_list w = {0};
+
+	(void)state;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	assert_true(n > 0);
+	self[n] = '\0';
+	dialect_pbs.submit_words(&r, &w);
+	words_check(&w, "qsub -N sb12-3 -r n -j oe -o /o -l nodes=2:ppn=4,walltime=600");
+	r.gpus = 1;
+	r.memory = 1000;
+	r.last = true;
+	dialect_pbs.submit_words(&r, &w);
+	words_check(&w, "qsub -N sb12-3 -r n -j oe -o /o -l nodes=2:ppn=4:gpus=1,walltime=600 -l mem=8000kb");
+	dialect_shunt.submit_words(&r, &w);
+	snprintf(text, sizeof text,
+		 "%s qsub -N sb12-3 -r n -j oe -o /o -l nodes=2:ppn=4:gpus=1,walltime=600 -l mem=8000kb -p -1024",
+		 self);
+	words_check(&w, text);
+	r.last = false;
+	r.gpus = r.memory = 0;
+	dialect_shunt.submit_words(&r, &w);
+	snprintf(text, sizeof text, "%s qsub -N sb12-3 -r n -j oe -o /o -l nodes=2:ppn=4,walltime=600", self);
+	words_check(&w, text);
+	dialect_pbs.shrink_words(&r, "12.pine", &w);
+	words_check(&w, "qalter -l nodes=2:ppn=4 12.pine");
+	dialect_shunt.shrink_words(&r, "12.pine", &w);
+	snprintf(text, sizeof text, "%s qalter -l nodes=2:ppn=4 12.pine", self);
+	words_check(&w, text);
+	dialect_shunt.label_words("12.pine", "3 of 4", &w);
+	snprintf(text, sizeof text, "%s qalter -W label=3 of 4 12.pine", self);
+	words_check(&w, text);
+	dialect_pbs.cancel_words(&w);
+	words_check(&w, "qdel");
+	dialect_shunt.cancel_words(&w);
+	snprintf(text, sizeof text, "%s qdel", self);
+	words_check(&w, text);
+	dialect_pbs.list_words("sb12", &w);
+	words_check(&w, "sh -c sh  sb12");
+	dialect_shunt.list_words("sb12", &w);
+	snprintf(text, sizeof text, "sh -c sh %s sb12", self);
+	words_check(&w, text);
+	dialect_pbs.clear_words("sb12", &w);
+	words_check(&w, "sh -c sh  sb12");
+	dialect_shunt.clear_words("sb12", &w);
+	words_check(&w, text);
+	dialect_shunt.plan_words(NULL, &w);
+	snprintf(text, sizeof text, "%s plan --json", self);
+	words_check(&w, text);
+	vec_free(&w);
+}
+
+/* What qsub prints, names of jobs, and requests in all their forms. */
+static void forms(void **state)
+{
+	static const struct {
+		const char *key, *value;
+		int64_t processors, seconds, start;
+	} of[] = {
+		{"Resource_List.nodes", "3", 3, INT32_MAX, 0},
+		{"Resource_List.nodes", "n1+n2:ppn=4+2:big:ppn=3", 11, INT32_MAX, 0},
+		{"Resource_List.nodes", "1234567:ppn=2", 2, INT32_MAX, 0},
+		{"Resource_List.nodes", "2:ppn=0", 2, INT32_MAX, 0},
+		{"Resource_List.procs", "7", 7, INT32_MAX, 0},
+		{"Resource_List.ncpus", "123456789", 1, INT32_MAX, 0},
+		{"Resource_List.walltime", "1:2:3", 1, 3723, 0},
+		{"Resource_List.walltime", "90", 1, 90, 0},
+		{"Resource_List.walltime", "01:30", 1, 90, 0},
+		{"Resource_List.walltime", "999999999", 1, 999999999, 0},
+		{"Resource_List.walltime", "99999999:00:00", 1, INT32_MAX, 0},
+		{"Resource_List.walltime", "long", 1, INT32_MAX, 0},
+		{"estimated.start_time", "Fri Jan  2 00:00:00 1970", 1, INT32_MAX, 86400},
+		{"estimated.start_time", "Fri Jan  2 00:00:00 1970 or so", 1, INT32_MAX, 0},
+		{"estimated.start_time", "soon", 1, INT32_MAX, 0},
+	};
+	char id[64], text[256];
+
+	(void)state;
+	setenv("TZ", "UTC", 1);
+	tzset();
+	assert_true(dialect_pbs.submit_parse("12.pine-1.my_site", id));
+	assert_string_equal(id, "12.pine-1.my_site");
+	static const char *const bad[] = {
+		"",	    "12[1].pine",
+		"qsub: 12", "12.pine is in",
+		"12.p;ls",  "1234567890123456789012345678901234567890123456789012345678901234"};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+		assert_false(dialect_pbs.submit_parse(bad[i], id));
+	assert_true(dialect_pbs.submit_parse(bad[5] + 1, id));
+	assert_int_equal(tag_number("sb1", "sb1-12"), 12);
+	assert_int_equal(tag_number("sb1", "sb1-1234567"), 1234567);
+	static const char *const other[] = {"sb1-12345678", "sb1-", "sb1", "sb12-1", "sb2-1", "sb1-1x"};
+	for (size_t i = 0; i < sizeof other / sizeof *other; i++)
+		assert_int_equal(tag_number("sb1", other[i]), 0);
+	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+		struct rebuild r = {0};
+		snprintf(text, sizeof text,
+			 "n1\n     np = 8\nJob Id: 12.pine\n    Job_Name = a\n    job_state = Q\n    %s = %s\n",
+			 of[i].key, of[i].value);
+		assert_int_equal(dialect_pbs.plan_parse("sb1", text, strlen(text), 1000, &r), 0);
+		assert_int_equal(r.jobs.n, 1);
+		if (r.jobs.v[0].processors != of[i].processors || r.jobs.v[0].seconds != of[i].seconds ||
+		    r.jobs.v[0].start != of[i].start)
+			fail_msg("%s: %d processors, %d s, from %d", of[i].value, (int)r.jobs.v[0].processors,
+				 (int)r.jobs.v[0].seconds, (int)r.jobs.v[0].start);
+		rebuild_fini(&r);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(lines),	    cmocka_unit_test(states),
 					   cmocka_unit_test(openpbs_lines), cmocka_unit_test(openpbs_plan),
 					   cmocka_unit_test(plan),	    cmocka_unit_test(fillers),
+					   cmocka_unit_test(commands),	    cmocka_unit_test(forms),
 					   cmocka_unit_test(own_plan),	    cmocka_unit_test(own_places)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,7 @@
 #include "bag/batch.h"
 #include "bag/files.h"
 #include "base/timetext.h"
+#include "support/words.h"
 
 static void lines(void **state)
 {
@@ -35,6 +36,11 @@ static void lines(void **state)
 		"19|8|PENDING|PartitionTimeLimit\n"
 		"20|9|PENDING|QOSMaxCpuPerUserLimit\n"
 		"21|10|PENDING|QOSMaxCpuPerJobLimit\n"
+		"24|13|PENDING|QOSMaxWallDurationPerJobLimit\n"
+		"25|14|PENDING|PartitionNodeLimit\n"
+		"26|15|PENDING|PartitionDown\n"
+		"27|16|PENDING|AssocGrpCpuLimit\n"
+		"28|1234567|RUNNING|PartitionTimeLimit\n"
 		"22|11|PREEMPTED|None\n"
 		"23|12|OUT_OF_MEMORY|None";
 	static const struct batch_line wanted[] = {
@@ -48,6 +54,11 @@ static void lines(void **state)
 		{.job = "19", 8, REQUEST_PENDING, .never = "PartitionTimeLimit (time limit)"},
 		{.job = "20", 9, REQUEST_PENDING},
 		{.job = "21", 10, REQUEST_PENDING, .never = "QOSMaxCpuPerJobLimit (nodes)"},
+		{.job = "24", 13, REQUEST_PENDING, .never = "QOSMaxWallDurationPerJobLimit (time limit)"},
+		{.job = "25", 14, REQUEST_PENDING, .never = "PartitionNodeLimit (nodes)"},
+		{.job = "26", 15, REQUEST_PENDING},
+		{.job = "27", 16, REQUEST_PENDING},
+		{.job = "28", 1234567, REQUEST_RUNNING},
 		{.job = "22", 11, REQUEST_ENDED, FATE_TAKEN, "PREEMPTED"},
 		{.job = "23", 12, REQUEST_ENDED, FATE_ENDED, "OUT_OF_MEMORY"},
 	};
@@ -109,6 +120,10 @@ static void numbers(void **state)
 	assert_false(dialect_slurm.submit_parse("", job));
 	assert_false(dialect_slurm.submit_parse("sbatch: error: 12", job));
 	assert_false(dialect_slurm.submit_parse("12 jobs", job));
+	static const char longest[] = "1234567890123456789012345678901234567890123456789012345678901234";
+	assert_false(dialect_slurm.submit_parse(longest, job));
+	assert_true(dialect_slurm.submit_parse(longest + 1, job));
+	assert_string_equal(job, longest + 1);
 }
 
 /* 16 CPUs of which 4 are down: 8 are held until 600, 2 more by jobs of another partition; behind
@@ -159,6 +174,87 @@ static void plan(void **state)
 	rebuild_clear(&r);
 	assert_int_equal(dialect_slurm.plan_parse("x", "sinfo: error\n", 13, 1000, &r), -22);
 	rebuild_fini(&r);
+}
+
+static void commands(void **state)
+{
+	static const char *const partitions[][2] = {
+		{"", ""},
+		{"--partition=big -t 5", "big"},
+		{"-t 5 -p big", "big"},
+		{"-pbig", "big"},
+		{"-p\t big x", "big"},
+		{"--partition big", "big"},
+		{"-p a --partition=b", "b"},
+		{"--partitions=b", ""},
+		{"--nice -x", ""},
+	};
+	struct batch_request r = {.name = "t", .id = 3, .chunks = 2, .each = 4, .seconds = 61, .output = "/o"};
+	word_list w = {0};
+	char text[64];
+
+	(void)state;
+	dialect_slurm.submit_words(&r, &w);
+	words_check(&w, "sbatch --parsable --no-requeue --job-name=t --comment=3 --ntasks=2 --cpus-per-task=4 --time=2 "
+			"--output=/o");
+	r.gpus = 1;
+	r.memory = 500;
+	r.seconds = 60;
+	dialect_slurm.submit_words(&r, &w);
+	words_check(&w, "sbatch --parsable --no-requeue --job-name=t --comment=3 --ntasks=2 --cpus-per-task=4 "
+			"--gpus-per-task=1 --time=1 --mem-per-cpu=500K --output=/o");
+	dialect_slurm.list_words("t", &w);
+	words_check(&w, "squeue --noheader --states=all --name=t --format=%i|%k|%T|%r");
+	dialect_slurm.cancel_words(&w);
+	words_check(&w, "scancel");
+	dialect_slurm.shrink_words(&r, "12", &w);
+	words_check(&w, "scontrol update JobId=12 NumTasks=2 NumCPUs=8");
+	dialect_slurm.clear_words("t", &w);
+	assert_true(w.n >= 2);
+	assert_string_equal(w.v[1], "--name=t");
+	assert_memory_equal(w.v[w.n - 1], "--user=", w.n > 2 ? 7 : 2);
+	while (w.n)
+		free(w.v[--w.n]);
+	for (size_t i = 0; i < sizeof partitions / sizeof *partitions; i++) {
+		dialect_slurm.plan_words(&(struct provider_options){.words = partitions[i][0]}, &w);
+		snprintf(text, sizeof text, "sh -c sh %s", partitions[i][1]);
+		words_check(&w, text);
+	}
+	vec_free(&w);
+}
+
+/* Times in all their forms; what is not one has no end. */
+static void durations(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t seconds;
+	} of[] = {
+		{"5", 300},	    {"3:04", 184},
+		{"2:03:04", 7384},  {"1-2", 93600},
+		{"1-02:03", 93780}, {"1-02:03:04", 93784},
+		{"UNLIMITED", -1},  {"1:2:", 62},
+		{"1:2:3:4", -1},    {"x-1", -1},
+		{"1234567-1", -1},  {"123456-0", 123456LL * 86400},
+		{"123456789", -1},  {"12345678", 740740680},
+		{"", -1},
+	};
+	char text[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+		struct rebuild r = {0};
+		snprintf(text, sizeof text, "cpus|1/1/0/2|a*\njob|RUNNING|1|%s|%s|99999999999|7|b\n", of[i].text,
+			 of[i].text);
+		assert_int_equal(dialect_slurm.plan_parse("a", text, strlen(text), 1000, &r), 0);
+		assert_int_equal(r.jobs.n, 1);
+		assert_int_equal(r.jobs.v[0].seconds, of[i].seconds < 0 ? INT32_MAX : of[i].seconds);
+		assert_int_equal(r.jobs.v[0].end, 1000 + (of[i].seconds < 0 ? INT32_MAX : of[i].seconds));
+		assert_int_equal(r.jobs.v[0].start, 0);	 /* it runs */
+		assert_int_equal(r.jobs.v[0].number, 0); /* another's */
+		assert_int_equal(r.processors, 2);
+		rebuild_fini(&r);
+	}
 }
 
 static int prepare(void *arg, const struct provider_request *r, int64_t nodes, const char *key, struct strbuf *command,
@@ -405,6 +501,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(lines),
 					   cmocka_unit_test(states),
 					   cmocka_unit_test(numbers),
+					   cmocka_unit_test(commands),
+					   cmocka_unit_test(durations),
 					   cmocka_unit_test(plan),
 					   cmocka_unit_test(paused),
 					   cmocka_unit_test(shrunk),
