@@ -1,6 +1,7 @@
 /* test_orders.c - orders and results as text. */
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,6 +10,7 @@
 #include <cmocka.h>
 
 #include "run/identity.h"
+#include "run/message.h"
 #include "support/nest.h"
 
 /* ---- orders as text ---- */
@@ -179,7 +181,36 @@ static void test_order_settle(void **state)
 	assert_string_equal(o.home, "/home/here");
 	assert_string_equal(o.shell, "/bin/here");
 
-	const char *bad[] = {"/etc/shadow", "@STATE@/node.key", "@STATE@/scripts/../node.key", "@RUN@/scripts/x"};
+	/* the directories that this host makes files in for jobs */
+	static const char *const good[] = {"@STATE@/scripts", "@STATE@/nodes/x", "@STATE@/tmp/x", "@STATE@/spool/x",
+					   "@STATE@/undelivered/x"};
+	for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+		o = before;
+		o.script = o.spare = o.nodefile_path = o.tmpdir = good[i];
+		assert_int_equal(order_settle(&o, "/state", "/run/x", "/bin", a, &err), 0);
+		assert_memory_equal(o.nodefile_path, "/state/", 7);
+	}
+	for (int i = 0; i < 3; i++) {
+		o = before;
+		*(i == 0 ? &o.spare : i == 1 ? &o.nodefile_path : &o.tmpdir) = "/etc";
+		assert_int_equal(order_settle(&o, "/state", "/run/x", "/bin", a, &err), -EPERM);
+		assert_string_equal(o.script, before.script); /* it stays as it was */
+	}
+	o = before;
+	o.foreign.by_name = false; /* an order of this machine's server: its paths are its own */
+	o.script = "/etc/x";
+	o.foreign.nplaced = 99;
+	assert_int_equal(order_settle(&o, "/state", "/run/x", "/bin", a, &err), 0);
+	assert_true(!o.foreign.look_up);
+	assert_string_equal(o.home, "/elsewhere");
+	assert_string_equal(o.env[0], "A=/state");
+	assert_string_equal(o.site.prologue, "/etc/prologue");
+	o = before;
+	o.foreign.nplaced = -1;
+	assert_int_equal(order_settle(&o, "/state", "/run/x", "/bin", a, &err), 0);
+	assert_string_equal(o.env[3], "Q=@STATE@");
+	const char *bad[] = {"/etc/shadow", "@STATE@/node.key", "@STATE@/scripts/../node.key", "@RUN@/scripts/x",
+			     "@STATE@/scripts2/x"};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		o = before;
 		o.script = bad[i];
@@ -226,6 +257,200 @@ static void test_order_refused(void **state)
 	arena_destroy(a);
 }
 
+/* Every limit of an order, from both sides. A row without a message is accepted; in it, `~` stands
+ * for `n` times an x. */
+static void test_order_limits(void **state)
+{
+#define TAG "\"tag\":\"1.1\","
+#define PLACED TAG "\"id\":\"1\",\"script\":\"/s\",\"out\":\"/o\","
+#define SAVES PLACED "\"checkpoint\":\"signal\",\"duration\":1,"
+#define FILE_OF(use, path, host, title, address, more)                                                                 \
+	PLACED "\"carried\":[{\"use\":\"" use "\",\"path\":\"" path "\",\"host\":\"" host "\",\"title\":\"" title      \
+	       "\",\"address\":\"" address "\",\"join\":1" more "}],"
+	static const struct {
+		const char *members;
+		int n;
+		const char *message;
+	} cases[] = {
+		{PLACED, 0, NULL},
+		{TAG "\"script\":\"/s\",\"out\":\"/o\",", 0, "id, tag and user are needed"},
+		{"\"id\":\"1\",\"script\":\"/s\",\"out\":\"/o\",", 0, "id, tag and user are needed"},
+		{TAG "\"id\":\"\",\"script\":\"/s\",\"out\":\"/o\",", 0, "id, tag and user are needed"},
+		{"\"tag\":\"\",\"id\":\"1\",\"script\":\"/s\",\"out\":\"/o\",", 0, "the tag '' can't be"},
+		{"\"tag\":\".1\",\"id\":\"1\",\"script\":\"/s\",\"out\":\"/o\",", 0, "the tag '.1' can't be"},
+		{"\"tag\":\"a/b\",\"id\":\"1\",\"script\":\"/s\",\"out\":\"/o\",", 0, "the tag 'a/b' can't be"},
+		{"\"tag\":\"~\",\"id\":\"1\",\"script\":\"/s\",\"out\":\"/o\",", 200, NULL},
+		{"\"tag\":\"~\",\"id\":\"1\",\"script\":\"/s\",\"out\":\"/o\",", 201, "can't be the name of a file"},
+		{TAG "\"id\":\"1\",\"out\":\"/o\",", 0, "script and out are needed"},
+		{TAG "\"id\":\"1\",\"script\":\"/s\",", 0, "script and out are needed"},
+		{TAG "\"id\":\"1\",\"pty\":\"/p\",", 0, NULL},
+		{TAG "\"id\":\"1\",\"room\":true,\"pty\":\"no path\",", 0, NULL}, /* which it ignores */
+		{PLACED "\"spool\":3,\"spare\":\"/x\",", 0, NULL},
+		{PLACED "\"spool\":4,\"spare\":\"/x\",", 0, "spool 4, and"},
+		{PLACED "\"spool\":1,", 0, "spool 1, and there is no directory for it"},
+		{SAVES "\"saves_in\":\"~\",", 3800, NULL},
+		{SAVES "\"saves_in\":\"~\",", 3801, "a checkpoint needs a directory and a duration"},
+		{SAVES "\"saves_in\":\"\",", 0, "a checkpoint needs a directory and a duration"},
+		{SAVES, 0, "a checkpoint needs a directory and a duration"},
+		{PLACED "\"checkpoint\":\"script\",\"saves_in\":\"d\",", 0, "a checkpoint needs a directory"},
+		{PLACED "\"checkpoint\":\"script\",\"saves_in\":\"d\",\"duration\":2147483647,\"interval\":2147483647,",
+		 0, NULL},
+		{PLACED "\"checkpoint\":\"script\",\"saves_in\":\"d\",\"duration\":2147483648,", 0,
+		 "a checkpoint needs"},
+		{SAVES "\"saves_in\":\"d\",\"interval\":2147483648,", 0, "a checkpoint needs"},
+		{PLACED "\"periodic_signal\":64,\"preempt_signal\":64,", 0, NULL},
+		{PLACED "\"periodic_signal\":65,", 0, "signals of checkpoints are 1 to 64"},
+		{PLACED "\"preempt_signal\":65,", 0, "signals of checkpoints are 1 to 64"},
+		{PLACED
+		 "\"checkpoint\":\"criu\",\"duration\":1,\"saves_in\":\"@IMAGES@/a\",\"restart_of\":\"@IMAGES@/b\",",
+		 0, NULL},
+		{PLACED "\"checkpoint\":\"criu\",\"duration\":1,\"saves_in\":\"/a\",", 0,
+		 "'/a' can't be a place for images"},
+		{PLACED "\"checkpoint\":\"criu\",\"duration\":1,\"saves_in\":\"@IMAGES@/a\",\"restart_of\":\"/b\",", 0,
+		 "can't be a place for images"},
+		{PLACED "\"checkpoint\":\"criu\",\"duration\":1,\"saves_in\":\"@IMAGES@/a/b\",", 0, "can't be a place"},
+		{PLACED "\"checkpoint\":\"criu\",\"duration\":1,\"saves_in\":\"@IMAGES@/.\",", 0, "can't be a place"},
+		{PLACED "\"restart_of\":\"@IMAGES@/b\",", 0, "restart_of '@IMAGES@/b' is not an absolute path"},
+		{PLACED "\"part\":100000,", 0, NULL},
+		{PLACED "\"part\":100001,", 0, "100001 can't be a part"},
+		{PLACED "\"umask\":511,", 0, NULL},
+		{PLACED "\"umask\":512,", 0, "umask 1000 is not one"},
+		{PLACED "\"gpus\":[100000],", 0, NULL},
+		{PLACED "\"gpus\":[0,100001],", 0, "gpus[1] must be at most 100000"},
+		{PLACED "\"home\":\"/~\",", 4094, NULL},
+		{PLACED "\"home\":\"/~\",", 4095, "order: home '/xxx"},
+		{PLACED "\"tmpdir\":\"@STATE@/x\",", 0, "tmpdir '@STATE@/x' is not an absolute path"},
+		{PLACED "\"by_name\":true,\"tmpdir\":\"@STATE@/x\",\"spare\":\"@RUN@/x\",\"shell\":\"@BIN@/x\",", 0,
+		 NULL},
+		{PLACED "\"by_name\":true,\"tmpdir\":\"@STATE@\",", 0, "is not an absolute path"},
+		{FILE_OF("out", "p", "h", "t", "a", ""), 0, NULL},
+		{FILE_OF("in", "p", "h", "t", "a", ",\"here\":\"x\""), 0, NULL},
+		{FILE_OF("in", "p", "h", "t", "a", ""), 0, "carried[0]: paths and hosts of this file can't be"},
+		{FILE_OF("in", "p", "h", "t", "a", ",\"here\":\"\""), 0, "carried[0]"},
+		{FILE_OF("in", "p", "h", "t", "a", ",\"here\":\"~\""), 4095, NULL},
+		{FILE_OF("in", "p", "h", "t", "a", ",\"here\":\"~\""), 4096, "carried[0]"},
+		{FILE_OF("err", "p", "h", "t", "a", ",\"here\":\"x\""), 0, "carried[0]"},
+		{FILE_OF("out", "", "h", "t", "a", ""), 0, "carried[0]"},
+		{FILE_OF("out", "~", "h", "t", "a", ""), 4095, NULL},
+		{FILE_OF("out", "~", "h", "t", "a", ""), 4096, "carried[0]"},
+		{FILE_OF("out", "p", "h h", "t", "a", ""), 0, "carried[0]"},
+		{FILE_OF("out", "p", "h", "t/t", "a", ""), 0, "carried[0]"},
+		{FILE_OF("out", "p", "h", "t", "a a", ""), 0, "carried[0]"},
+		{FILE_OF("out", "p", "~", "t", "a", ""), 255, NULL},
+		{FILE_OF("out", "p", "~", "t", "a", ""), 256, "carried[0]"},
+	};
+	struct strbuf text = {0};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct arena *a = arena_create();
+		struct order o;
+		struct err err = {.text = ""};
+		strbuf_clear(&text);
+		strbuf_puts(&text, "{");
+		for (const char *p = cases[i].members; *p; p++)
+			for (int k = *p == '~' ? cases[i].n : 1; k > 0; k--)
+				strbuf_add(&text, *p == '~' ? "x" : p, 1);
+		strbuf_puts(&text, "\"uid\":1,\"gid\":1,\"user\":\"u\"}");
+		int rc = order_read(text.text, text.n, a, &o, &err);
+		if (rc != (cases[i].message ? -EINVAL : 0))
+			fail_msg("%s: %d, %s", cases[i].members, rc, err.text);
+		if (cases[i].message)
+			contains(err.text, cases[i].message);
+		arena_destroy(a);
+	}
+	strbuf_fini(&text);
+}
+
+/* ---- frames ---- */
+
+static void test_frames(void **state)
+{
+	struct strbuf out = {0};
+	const char *text;
+	size_t length, at;
+	char kind;
+
+	at = message_begin(&out, FRAME_LOOK);
+	strbuf_puts(&out, "{}");
+	message_end(&out, at);
+	at = message_begin(&out, FRAME_CLEAN);
+	for (int i = 0; i < 1000; i++)
+		strbuf_puts(&out, "x");
+	message_end(&out, at);
+	assert_int_equal(at, 7);
+	for (size_t n = 0; n < 7; n++)
+		assert_int_equal(message_next(out.text, n, &kind, &text, &length), 0);
+	assert_int_equal(message_next(out.text, out.n, &kind, &text, &length), 7);
+	assert_true(kind == FRAME_LOOK && length == 2 && memcmp(text, "{}", 2) == 0);
+	assert_int_equal(message_next(out.text + 7, out.n - 7, &kind, &text, &length), 1005);
+	assert_true(kind == FRAME_CLEAN && length == 1000);
+	strbuf_fini(&out);
+	assert_int_equal(message_next("\0\0\0\0x", 5, &kind, &text, &length), -EMSGSIZE);
+	assert_int_equal(message_next("\0\0\0\1x", 5, &kind, &text, &length), 0); /* the longest, not whole */
+	assert_int_equal(message_next("\1\0\0\1x", 5, &kind, &text, &length), -EMSGSIZE);
+}
+
+/* Which requests have a tag, which a path and an owner, and that a missing uid is not root's. */
+static void test_requests(void **state)
+{
+#define WHO "\"user\":\"u\",\"path\":\"/p\",\"uid\":1,\"gid\":2"
+	static const struct {
+		const char *kinds, *text;
+		int rc;
+	} cases[] = {
+		{"scg", "{\"tag\":\"1.1\"}", 0},
+		{"scge", "{\"tag\":\"\"," WHO "}", -EINVAL},
+		{"scge", "{\"tag\":\".1\"," WHO "}", -EINVAL},
+		{"scge", "{\"tag\":\"a/b\"," WHO "}", -EINVAL},
+		{"scge", "{" WHO "}", -EINVAL},
+		{"fl", "{" WHO "}", 0},
+		{"e", "{\"tag\":\"1.1\"," WHO "}", 0},
+		{"e", "{\"tag\":\"1.1\"}", -EINVAL},
+		{"oarx", "{\"tag\":\"1.1\"," WHO "}", -EINVAL},
+		{"fle", "{\"tag\":\"1.1\",\"path\":\"/p\",\"uid\":1,\"gid\":2}", -EINVAL},
+		{"fle", "{\"tag\":\"1.1\",\"user\":\"u\",\"uid\":1,\"gid\":2}", -EINVAL},
+		{"fle", "{\"tag\":\"1.1\",\"user\":\"u\",\"path\":\"/p\",\"uid\":1}", -EINVAL},
+		{"fle", "{\"tag\":\"1.1\",\"user\":\"u\",\"path\":\"/p\",\"gid\":1}", -EINVAL},
+		{"fle", "{\"tag\":\"1.1\",\"user\":\"u\",\"path\":\"/p\"}", 0}, /* by name */
+		{"fle", "{\"tag\":\"1.1\",\"user\":\"u\",\"path\":\"/p\",\"uid\":4294967295,\"gid\":4294967295}",
+		 -EINVAL},
+		{"s", "{\"tag\":\"1.1\"", -EINVAL},
+	};
+	const struct nest *n = *state;
+	struct strbuf out = {0};
+	struct request q;
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		for (const char *kind = cases[i].kinds; *kind; kind++)
+			if (request_read(*kind, cases[i].text, strlen(cases[i].text), n->a, &q) != cases[i].rc)
+				fail_msg("%c %s: not %d", *kind, cases[i].text, cases[i].rc);
+	assert_int_equal(request_read('l', cases[13].text, strlen(cases[13].text), n->a, &q), 0);
+	assert_true(q.uid == BY_NAME && q.gid == (gid_t)-1);
+	nursery_open(77, 1, 2, "u", "/p", 3, 0640, &out);
+	assert_int_equal(request_read('f', out.text + 5, out.n - 5, n->a, &q), 0);
+	assert_true(q.id == 77 && q.uid == 1 && q.gid == 2 && q.flags == 3 && q.mode == 0640 && !q.from);
+	strbuf_clear(&out);
+	nursery_rename(78, &(struct nursery_user){BY_NAME, 5, "u"}, "/a", "/b", &out);
+	assert_int_equal(request_read('f', out.text + 5, out.n - 5, n->a, &q), 0);
+	assert_true(q.id == 78 && q.uid == BY_NAME && q.gid == (gid_t)-1);
+	assert_string_equal(q.from, "/a");
+	assert_string_equal(q.path, "/b");
+	strbuf_clear(&out);
+	nursery_signal("1.1", -30, &out);
+	assert_int_equal(out.text[4], FRAME_SIGNAL);
+	assert_int_equal(request_read('s', out.text + 5, out.n - 5, n->a, &q), 0);
+	assert_int_equal(q.signal, -30);
+	strbuf_clear(&out);
+	nursery_clean("1.1", &out);
+	assert_int_equal(out.text[4], FRAME_CLEAN);
+	assert_int_equal(request_read('c', out.text + 5, out.n - 5, n->a, &q), 0);
+	assert_int_equal(q.signal, SIGKILL);
+	assert_string_equal(order_tag("{\"tag\":\"1.1\"}", 13, n->a), "1.1");
+	assert_string_equal(order_tag("{\"tag\":1}", 9, n->a), "");
+	assert_string_equal(order_tag("nothing", 7, n->a), "");
+	strbuf_fini(&out);
+}
+
 /* ---- results ---- */
 
 /* A node is not believed everything. */
@@ -260,7 +485,9 @@ static int tests(void)
 	const struct CMUnitTest all[] = {
 		cmocka_unit_test(test_order_text),    cmocka_unit_test(test_order_members),
 		cmocka_unit_test(test_order_hosts),   cmocka_unit_test(test_order_settle),
-		cmocka_unit_test(test_order_refused), TEST(test_results_in_bounds),
+		cmocka_unit_test(test_order_refused), cmocka_unit_test(test_order_limits),
+		cmocka_unit_test(test_frames),	      TEST(test_requests),
+		TEST(test_results_in_bounds),
 	};
 
 	return cmocka_run_group_tests_name("orders", all, NULL, NULL);
