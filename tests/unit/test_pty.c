@@ -209,12 +209,8 @@ static void test_session(void **state)
 	see(&d, "/dev/pts/");
 	see(&d, "-SH 1.1");
 	window(&d, 12, 34);
-	for (int i = 0; i < 100; i++) { /* it comes by a signal, some time */
-		type(&d, "stty size | tr ' ' x\r");
-		see(&d, "ready> ");
-		usleep(10000);
-	}
-	type(&d, "test \"$(stty size)\" = '12 34' && echo 'o'k\r");
+	/* it comes by a signal, some time */
+	type(&d, "until test \"$(stty size)\" = '12 34'; do :; done; echo 'o'k\r");
 	see(&d, "ok");
 	type(&d, "test -O $(tty) && echo 'm'ine\r"); /* the terminal is the user's */
 	see(&d, "mine");
@@ -348,9 +344,11 @@ static void test_broken_at_end(void **state)
 	struct desk d;
 
 	desk_open(&d, n, "1.1");
-	type(&d, "sleep 0.2; exit 9\r");
+	type(&d, "echo $$ >shell; while [ ! -e go ]; do sleep 0.01; done; exit 9\r");
+	nest_await(n, nest_path(n, "shell"));
 	kill(d.server, SIGSTOP); /* so that it can't answer */
-	usleep(500000);
+	nest_write(n, nest_path(n, "go"), "", 0, 0644);
+	nest_await_dead(atoi(nest_read(n, nest_path(n, "shell"))));
 	kill(d.server, SIGUSR1);
 	kill(d.server, SIGCONT);
 	assert_int_equal(WEXITSTATUS(desk_close(&d)), 9);
