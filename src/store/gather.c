@@ -7,6 +7,10 @@
  * truncated or measured. Nobody needs them earlier: other connections look at a frame only when the
  * index of the log names it, which is after the sync of its commit.
  *
+ * This needs connections that sync the log at each commit (synchronous = FULL). What was not synced
+ * belongs to no commit, so it is dropped with its transaction: written later, it could replace what
+ * another process has committed there since.
+ *
  * Only the log is wrapped; other files are those of SQLite's own VFS.
  */
 #include "store/gather.h"
@@ -96,10 +100,10 @@ static int on_size(sqlite3_file *file, sqlite3_int64 *ret)
 static int on_close(sqlite3_file *file)
 {
 	struct gathered *g = gathered_of(file);
-	int rc = flush(g), closed = g->own->pMethods->xClose(g->own);
+	int rc = g->own->pMethods->xClose(g->own);
 
 	free(g->bytes);
-	return rc == SQLITE_OK ? closed : rc;
+	return rc;
 }
 
 static int on_lock(sqlite3_file *file, int kind)
@@ -186,4 +190,13 @@ void gather_register(void)
 	vfs.szOsFile += (int)sizeof(struct gathered);
 	vfs.xOpen = on_open;
 	sqlite3_vfs_register(&vfs, 0);
+}
+
+void gather_forget(sqlite3 *db)
+{
+	sqlite3_file *log = NULL;
+
+	sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+	if (log && log->pMethods == &methods && sqlite3_get_autocommit(db))
+		gathered_of(log)->n = 0;
 }

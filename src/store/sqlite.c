@@ -129,6 +129,14 @@ static const char *sqlite_name(void *context)
 	return ((struct sqlite *)context)->path;
 }
 
+/* Rolls back after a failure; some failures have already done so. */
+static void sqlite_undo(struct sqlite *s)
+{
+	if (!sqlite3_get_autocommit(s->db))
+		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	gather_forget(s->db);
+}
+
 static int sqlite_exec(void *context, const char *sql, struct err *err)
 {
 	struct sqlite *s = context;
@@ -136,8 +144,7 @@ static int sqlite_exec(void *context, const char *sql, struct err *err)
 	if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK)
 		return 0;
 	int rc = sqlite_fail(s, err);
-	if (!sqlite3_get_autocommit(s->db))
-		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	sqlite_undo(s);
 	return rc;
 }
 
@@ -291,7 +298,7 @@ static int sqlite_open(const char *where, int how, void **ret, struct err *err)
 
 	pthread_once(&once, sqlite_prepare_once);
 	s->path = mem_strdup(where);
-	int rc = sqlite3_open_v2(where, &s->db, flags, GATHER_VFS) == SQLITE_OK ? 0 : sqlite_fail(s, err);
+	int rc = sqlite3_open_v2(where, &s->db, flags, make ? GATHER_VFS : NULL) == SQLITE_OK ? 0 : sqlite_fail(s, err);
 	if (rc == 0) {
 		sqlite3_extended_result_codes(s->db, 1);
 		sqlite3_db_config(s->db, SQLITE_DBCONFIG_LOOKASIDE, NULL, LOOKASIDE_BYTES, LOOKASIDE_SLOTS);
@@ -445,8 +452,7 @@ static int sqlite_write(void *context, const struct change *changes, size_t n, c
 		rc = bracket_run(s, &s->commit, "COMMIT", err);
 	if (rc == 0)
 		return sqlite_whole(s, err); /* it may have been truncated meanwhile */
-	if (!sqlite3_get_autocommit(s->db))  /* some failures have already rolled back */
-		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	sqlite_undo(s);
 	return rc;
 }
 

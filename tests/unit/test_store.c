@@ -620,6 +620,46 @@ static void commit_larger_than_the_cache(void **state)
 	free(text);
 }
 
+/* Writes the same rows as a later round, but with other texts. */
+static void put_many(struct store *s, char letter)
+{
+	char *text = mem_alloc(9000);
+
+	memset(text, letter, 9000);
+	for (uint64_t i = 1; i <= 1000; i++)
+		store_put_script(s, i, text, 9000);
+	free(text);
+}
+
+/* A server that was replaced while it wrote has more pages to write than it keeps in memory. None
+ * of them may reach the log after the commits of its successor. */
+static void leaves_nothing_of_a_failed_commit(void **state)
+{
+	struct world *w = *state;
+	struct store *old = open_store(w->url), *new;
+	struct err err;
+
+	put_many(old, 'o');
+	new = open_store(w->url);
+	store_put_object(new, "a", "b", "c");
+	commit(new);
+	run_sql(w, "PRAGMA wal_checkpoint(TRUNCATE)"); /* so that to roll back it reads nothing from the log */
+	assert_int_equal(store_commit(old, &err), -ESTALE);
+	for (int i = 0; i < 3; i++) {
+		put_many(new, (char)('a' + i));
+		store_put_script(new, 2000, "x", 1);
+		commit(new);
+	}
+	char text[9000];
+	memset(text, 'c', sizeof text);
+	expect_script(old, 2000, "x", 1); /* from the log */
+	expect_sql(w, "PRAGMA integrity_check", "ok");
+	for (uint64_t i = 1; i <= 1000; i++)
+		expect_script(new, i, text, sizeof text);
+	store_close(old);
+	store_close(new);
+}
+
 /* PostgreSQL alone. */
 
 static void other_encodings_are_refused(void **state)
@@ -658,6 +698,7 @@ int main(void)
 		SQLITE(sqlite_url_and_path_are_the_same),
 		SQLITE(commit_is_one_write),
 		SQLITE(commit_larger_than_the_cache),
+		SQLITE(leaves_nothing_of_a_failed_commit),
 		POSTGRES(other_encodings_are_refused),
 	};
 
