@@ -394,6 +394,9 @@ void http_send(struct http *h)
 		return;
 	uv_idle_stop(&h->again);
 	http_run(h);
+	/* answers made by this run wait for another flush, so the loop must not sleep */
+	if (h->ready.n)
+		http_again(h);
 }
 
 /* ---- start and stop ---- */

@@ -290,6 +290,29 @@ static void sends_in_the_turn_of_the_flush(void **state)
 	hang_up(e);
 }
 
+/* Requests of a pipeline are read while the answers before them are sent: nothing else wakes the
+ * loop for them. */
+static void does_not_sleep_over_answers(void **state)
+{
+	struct serve *s = *state;
+	struct end *e = dial(s);
+	struct strbuf all = {0};
+
+	uv_timer_stop(&s->tick);
+	for (int i = 0; i < 20; i++)
+		strbuf_puts(&all, GET("/hello"));
+	put_bytes(s, e, all.text, all.n);
+	while (!s->handled)
+		serve_turn(s);
+	while (uv_backend_timeout(&s->loop) == 0)
+		serve_turn(s);
+	assert_int_equal(s->handled, 20);
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(take(s, e, NULL), 200);
+	strbuf_fini(&all);
+	hang_up(e);
+}
+
 static void serves_ten_thousand_on_a_connection(void **state)
 {
 	struct serve *s = *state;
@@ -884,6 +907,7 @@ int main(void)
 		WITH_SERVER(answers_heads),
 		WITH_SERVER(sends_nothing_before_the_flush),
 		WITH_SERVER(sends_in_the_turn_of_the_flush),
+		WITH_SERVER(does_not_sleep_over_answers),
 		WITH_SERVER(serves_ten_thousand_on_a_connection),
 		WITH_SERVER(answers_pipelines_in_order),
 		WITH_SERVER(serves_a_thousand_connections),
