@@ -29,6 +29,7 @@
 struct content {
 	bool locked, ready, gone;
 	int64_t lease, since; /* seconds; boot_us() */
+	int64_t disk;	      /* KiB */
 	pid_t pid, session;
 	struct saves saves;
 	char *result, *job; /* point into `text`, end in NUL; NULL: none */
@@ -125,6 +126,8 @@ int live_begin(int fd, off_t *at, const struct order *o, uid_t uid, const struct
 	strbuf_printf(&text, "pid %d %s\n", (int)getpid(), live_boot());
 	strbuf_printf(&text, "user %lu %lld %.*s\n", (unsigned long)uid, (long long)clock_us(CLOCK_REALTIME),
 		      (int)strcspn(o->id, "\n"), o->id);
+	if (o->disk > 0)
+		strbuf_printf(&text, "disk %lld\n", (long long)o->disk);
 	if (o->lease > 0)
 		strbuf_printf(&text, "lease %lld %lld\n", (long long)(o->lease + o->grace), (long long)boot_us());
 	for (int i = 0; i < CGROUP_DIRS; i++)
@@ -161,7 +164,7 @@ const char *live_boot(void)
 static void content_parse(struct content *c)
 {
 	char *end, boot[40];
-	long long lease, since;
+	long long lease, since, disk;
 	int id = 0;
 
 	for (char *line = c->text; (end = strchr(line, '\n')); line = end + 1) {
@@ -180,6 +183,8 @@ static void content_parse(struct content *c)
 		} else if (sscanf(line, "lease %lld %lld", &lease, &since) == 2) {
 			c->lease = lease;
 			c->since = since;
+		} else if (sscanf(line, "disk %lld", &disk) == 1) {
+			c->disk = disk;
 		} else if (sscanf(line, "pid %d", &c->pid) != 1 &&
 			   sscanf(line, "session %d %39s", &c->session, boot) == 2 && strcmp(boot, live_boot()))
 			c->session = 0;
@@ -196,7 +201,7 @@ static int content_read(int dir, const char *tag, struct content *c)
 		return -errno;
 	c->pid = c->session = 0;
 	c->ready = c->gone = false;
-	c->lease = c->since = 0;
+	c->lease = c->since = c->disk = 0;
 	c->saves = (struct saves){0};
 	c->result = c->job = NULL;
 	c->locked = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
@@ -253,6 +258,15 @@ pid_t live_pid(int dir, const char *tag)
 
 	free(c);
 	return pid;
+}
+
+int64_t live_disk(int dir, const char *tag)
+{
+	struct content *c = mem_alloc(sizeof *c);
+	int64_t disk = content_read(dir, tag, c) ? 0 : c->disk;
+
+	free(c);
+	return disk;
 }
 
 bool live_job(int dir, const char *tag, char *ret, size_t size)

@@ -4,6 +4,7 @@
  *
  *	pid 4711            the shepherd; the first line
  *	user 1000 TIME ID   the job's user, time of writing (us since 1970), job id; for pam/
+ *	disk 20971520       if it requested some: KiB for its $TMPDIR
  *	lease 610 TIME      if it has a lease: its length in seconds, and boot_us() at the start
  *	group DIR           a control group of it (version 1: one for each hierarchy), created next
  *	session 4712 BOOT   the job's first process, and the kernel's boot id
@@ -39,6 +40,8 @@ int live_shepherd(int dir, const char *tag);
 pid_t live_pid(int dir, const char *tag);
 /* Writes the job's id; false if the attempt has not begun. */
 bool live_job(int dir, const char *tag, char *ret, size_t size);
+/* Returns the KiB that it requested for its $TMPDIR. */
+int64_t live_disk(int dir, const char *tag);
 /* Returns the job's session; 0 if it has none or the machine has rebooted since. */
 pid_t live_session(int dir, const char *tag);
 /* Returns the boot_us() at which nothing of a running attempt may be left, unless the server is

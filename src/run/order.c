@@ -60,6 +60,7 @@ static const struct field order_rows[] = {
 	{"grace", WIDE(struct order, grace)},
 	{"memory", WIDE(struct order, memory)},
 	{"swap", WIDE(struct order, swap)},
+	{"disk", WIDE(struct order, disk)},
 	{"files", WIDE(struct order, files)},
 	{"cpus", INTS(cpus, ncpus)},
 	{"share", WIDE(struct order, share.share)},

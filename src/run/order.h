@@ -159,6 +159,7 @@ struct order {
 		int64_t memory; /* KiB; <= 0: no limit */
 		/* KiB in addition to `memory`; only where control groups can limit it */
 		int64_t swap;
+		int64_t disk; /* KiB that it requested for its $TMPDIR; only tmpwatch.h counts them */
 	};
 	int64_t files; /* maximum open files; <= 0: unchanged */
 	int *cpus;     /* OS indexes of the CPUs to bind to */
@@ -226,6 +227,9 @@ struct result {
 	int64_t memory_kib; /* peak memory */
 	pid_t session;	    /* session of the job's first process */
 	const char *reason; /* a sentence, or NULL: NOT_STARTED, memory, lease, spare output */
+	/* CAUSE_MEMORY: it was not memory, but what its $TMPDIR held of the disk (tmpwatch.h). Older
+	 * servers know only the cause. */
+	bool disk;
 	bool unclear;	    /* NOT_STARTED: the cause may be the job or its user as well as the host */
 	bool ready;	    /* not a result yet, but a room has opened: no other member counts */
 	bool saved;	    /* not a result yet, but `saves` has changed: no other member counts */

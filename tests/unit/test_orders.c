@@ -62,7 +62,7 @@ static void test_order_members(void **state)
 		"\"shell_given\":true,\"login\":true,\"script\":\"/x\",\"script_sha256\":\"12ab\",\"script_hash\":13,"
 		"\"argv\":[\"x\"],\"launcher\":\"/l\",\"env\":[\"A=b\"],\"workdir\":\"/w\",\"out\":\"/o\",\"err\":\"/e\","
 		"\"append\":true,\"spare\":\"/sp\",\"umask\":14,\"nodefile\":\"n1\",\"nodefile_path\":\"/n\",\"tmpdir\":\"/t\","
-		"\"walltime\":15,\"grace\":16,\"memory\":17,\"swap\":18,\"files\":19,\"cpus\":[3],\"share\":20,"
+		"\"walltime\":15,\"grace\":16,\"memory\":17,\"swap\":18,\"disk\":118,\"files\":19,\"cpus\":[3],\"share\":20,"
 		"\"share_most\":21,\"share_work\":22,\"share_time\":23,\"background\":true,\"pty\":\"/p\",\"patience\":24,"
 		"\"warning\":25,\"prologue\":\"/pro\",\"epilogue\":\"/epi\",\"site_seconds\":26,\"name\":\"na\",\"queue\":\"qu\","
 		"\"resources\":\"re\",\"account\":\"ac\",\"part\":1,"
@@ -79,7 +79,8 @@ static void test_order_members(void **state)
 
 	if (order_read(all, sizeof all - 1, a, &o, &err))
 		fail_msg("%s", err.text);
-	assert_true(o.walltime == 15 && o.grace == 16 && o.memory == 17 && o.swap == 18 && o.files == 19);
+	assert_true(o.walltime == 15 && o.grace == 16 && o.memory == 17 && o.swap == 18 && o.disk == 118 &&
+		    o.files == 19);
 	order_write(&o, &text);
 	assert_string_equal(text.text, all);
 	strbuf_fini(&text);

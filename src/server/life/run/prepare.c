@@ -392,6 +392,7 @@ static void draft_devices(const struct server *s, const struct draft *p, struct 
 			o->memory += t->kib[i].memory;
 		if (attrs_bool(s->attrs, SET_MEM_ENFORCE))
 			o->swap += t->kib[i].swap;
+		o->disk += t->kib[i].disk;
 	}
 }
 
