@@ -90,6 +90,14 @@ struct child *herd_find(struct herd *h, const char *tag)
 	return NULL;
 }
 
+bool herd_is_idle(const struct herd *h)
+{
+	for (size_t i = 0; i < h->children.n; i++)
+		if (h->children.v[i].pid && h->children.v[i].shepherd && h->children.v[i].tag)
+			return false;
+	return true;
+}
+
 char *herd_reaped(struct herd *h, pid_t pid, bool *ret_shepherd)
 {
 	for (size_t i = 0; i < h->children.n; i++) {

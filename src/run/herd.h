@@ -54,6 +54,8 @@ int herd_signal(struct child *c, int signal);
 struct child *herd_report(struct herd *h, enum handover_report *ret_report, char *text, size_t size, ssize_t *ret_n);
 /* Ends the child's attempt: it waits for another order, or is about to exit. */
 void herd_over(struct herd *h, struct child *c, bool waits);
+/* Returns true if no shepherd of ours has an attempt. */
+bool herd_is_idle(const struct herd *h);
 /* Forgets a child that was reaped. Returns its tag, which the caller frees, or NULL. */
 char *herd_reaped(struct herd *h, pid_t pid, bool *ret_shepherd);
 /* Dismisses shepherds that have waited long, and ends those that do not take their order because

@@ -42,6 +42,7 @@
 #include "run/shepherd.h"
 #include "run/sweep.h"
 #include "run/task.h"
+#include "run/tmpwatch.h"
 #include "run/tree.h"
 
 #define READ_SIZE 65536
@@ -65,6 +66,7 @@ struct nest {
 	struct cgroup cgroup;
 	struct herd herd;
 	struct lookups lookups;
+	struct tmpwatch tmpwatch;
 	/* the frame's user has just been looked up: use the answer, whatever it is */
 	bool answered;
 	struct strbuf in, out;
@@ -125,12 +127,21 @@ static void reports_take(struct nest *n)
 		report_take(n, c, report, text, (size_t)length);
 }
 
+static void attempt_signal(struct nest *n, const char *tag, int signal);
+
+static void on_full(void *context, const char *tag, int word)
+{
+	attempt_signal(context, tag, word);
+}
+
 static void children_reap(struct nest *n)
 {
 	bool shepherd;
 
 	reports_take(n); /* what they said comes before their end */
 	for (pid_t pid; (pid = waitpid(-1, NULL, WNOHANG)) > 0;) {
+		if (tmpwatch_reaped(&n->tmpwatch, pid, on_full))
+			continue;
 		char *tag = herd_reaped(&n->herd, pid, &shepherd);
 		if (tag)
 			answer_give(n, &(struct answer){.type = shepherd ? ANSWER_DIED : ANSWER_CLEANED, .tag = tag});
@@ -248,6 +259,7 @@ static void order_take(struct nest *n, const char *text, size_t length, struct a
 		return;
 	}
 	lease_began(n, &g);
+	tmpwatch_begin(&n->tmpwatch);
 	answer_give(n, &(struct answer){.type = ANSWER_STARTED, .tag = g.tag, .pid = pid});
 }
 
@@ -609,10 +621,11 @@ static bool frames_read(struct nest *n)
 /* Returns the milliseconds until something is due; -1: nothing is. */
 static int patience_of(const struct nest *n, int lookups)
 {
-	int64_t left = n->herd.look_at == INT64_MAX ? -1 : (n->herd.look_at - boot_us()) / 1000 + 1;
-	int herd = left < 0 && n->herd.look_at != INT64_MAX ? 0 : (int)left;
+	int64_t at = n->herd.look_at < n->tmpwatch.look_at ? n->herd.look_at : n->tmpwatch.look_at;
+	int64_t left = at == INT64_MAX ? -1 : (at - boot_us()) / 1000 + 1;
+	int own = left < 0 && at != INT64_MAX ? 0 : (int)left;
 
-	return lookups < 0 ? herd : herd < 0 || lookups < herd ? lookups : herd;
+	return lookups < 0 ? own : own < 0 || lookups < own ? lookups : own;
 }
 
 static void nest_serve(struct nest *n)
@@ -639,6 +652,8 @@ static void nest_serve(struct nest *n)
 			leases_look(n);
 		if (boot_us() >= n->herd.look_at)
 			herd_look(&n->herd);
+		if (boot_us() >= n->tmpwatch.look_at)
+			tmpwatch_look(&n->tmpwatch, herd_is_idle(&n->herd));
 		if (fds.v[0].revents)
 			more = frames_read(n);
 		answers_send(n);
@@ -751,7 +766,10 @@ int nursery_main(const struct nursery_options *o)
 	if (send(o->fd, &(char){NURSERY_READY}, 1, MSG_NOSIGNAL) != 1)
 		return 1;
 	n.lookups = (struct lookups){.child = on_child, .unpark = on_unpark, .context = &n};
-	leases_look(&n); /* for attempts that an earlier nursery started */
+	n.tmpwatch = (struct tmpwatch){.live = n.live, .look_at = INT64_MAX, .leave = on_child, .context = &n};
+	/* for attempts that an earlier nursery started */
+	leases_look(&n);
+	tmpwatch_begin(&n.tmpwatch);
 	nest_serve(&n);
 	lookups_finish(&n.lookups);
 	lookups_fini(&n.lookups);

@@ -26,7 +26,8 @@ const struct schema result_schema = {FIELDS(
 	{"ran_ms", USED(struct result, ran_ms)}, {"cpu_ms", USED(struct result, cpu_ms)},
 	{"memory_kib", USED(struct result, memory_kib)}, {"session", MEMBER(struct result, session)},
 	{"reason", BYTES(struct result, reason)}, {"ready", MEMBER(struct result, ready)},
-	{"unclear", MEMBER(struct result, unclear)}, {"saved", MEMBER(struct result, saved)},
+	{"unclear", MEMBER(struct result, unclear)}, {"disk", MEMBER(struct result, disk)},
+	{"saved", MEMBER(struct result, saved)},
 	{"saves", .of = &saves_schema, MEMBER_AS(FORM_RECORD, struct result, saves)})};
 
 void saves_write(const struct saves *v, struct strbuf *out)

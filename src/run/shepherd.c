@@ -281,7 +281,7 @@ static void usage_take(struct shepherd *s)
 	if (group.out_of_memory && s->r.cause == CAUSE_ITSELF)
 		s->r.cause = CAUSE_MEMORY;
 	char used[32], limit[32];
-	if (s->r.cause == CAUSE_MEMORY)
+	if (s->r.cause == CAUSE_MEMORY && !s->r.disk)
 		strbuf_printf(&s->say, "%sit used %s of memory; its limit is %s", s->say.n ? ". " : "",
 			      memory_human(s->r.memory_kib, used, sizeof used),
 			      memory_human(s->o->memory, limit, sizeof limit));
@@ -296,6 +296,9 @@ static void killed_say(struct shepherd *s)
 	if (s->r.cause == CAUSE_WALLTIME)
 		snprintf(line, sizeof line, "=>> PBS: job killed: walltime %lld exceeded limit %lld\n",
 			 (long long)((boot_us() - s->started) / SECOND), (long long)shepherd_walltime(o));
+	else if (s->r.disk)
+		snprintf(line, sizeof line,
+			 "=>> shunt: job killed: its $TMPDIR filled a disk that Shunt itself needs\n");
 	else if (s->r.cause == CAUSE_MEMORY)
 		snprintf(line, sizeof line, "=>> PBS: job killed: mem %lldkb exceeded limit %lldkb\n",
 			 (long long)s->r.memory_kib, (long long)o->memory);

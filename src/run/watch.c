@@ -20,6 +20,7 @@
 #include "run/share.h"
 #include "run/shepherd_internal.h"
 #include "run/task.h"
+#include "run/tmpwatch.h"
 #include "run/tree.h"
 
 #define LEFT_GRACE (SECOND / 2) /* for what the first process left behind */
@@ -157,11 +158,26 @@ static void tasks_take(struct shepherd *s)
 	crew_open(&s->crew, &s->launch, s->place->live_path, &err);
 }
 
+/* Ends the attempt for what its $TMPDIR holds: at once, since the disk is needed. */
+static void tmpdir_end(struct shepherd *s, int word)
+{
+	if (s->stage == KILLED || !s->o->tmpdir)
+		return;
+	if (s->r.cause == CAUSE_ITSELF && is_open(s)) {
+		s->r.disk = true;
+		tmpwatch_say(word, s->o->tmpdir, &s->say);
+	}
+	cause_set(s, CAUSE_MEMORY);
+	tree_finish(s);
+}
+
 /* Sends a signal by order, or from the user at the terminal. */
 static void signal_give(struct shepherd *s, int signal)
 {
 	if (signal == TASKS_WORD)
 		tasks_take(s);
+	if (is_tmpdir_word(signal))
+		tmpdir_end(s, signal);
 	if (saving_word(s, signal) || signal < 1 || signal > SIGRTMAX)
 		return;
 	s->ordered = signal;

@@ -654,7 +654,7 @@ static struct payload result_payload(const struct server *s, uint32_t id, const 
 		.exit_status = r->how == RESULT_SIGNALED ? 256 + r->status : r->status,
 		.cause = s->jobs->entries.v[id].intent == INTENT_DELETE ? END_DELETED
 			 : r->cause == CAUSE_WALLTIME			? END_WALLTIME
-			 : r->cause == CAUSE_MEMORY			? END_MEMORY
+			 : r->cause == CAUSE_MEMORY && !r->disk		? END_MEMORY
 			 : r->cause == CAUSE_HUNG_UP			? END_HUNG_UP
 									: END_ITSELF,
 		.used = true,
@@ -748,8 +748,8 @@ static const char *retries_of(struct server *s, uint32_t id, const char *known)
 	return json_string_value(json_object_get(body, "retries"));
 }
 
-/* Runs a job again that has failed, if its user wants that. What took too long would do so
- * again. */
+/* Runs a job again that has failed, if its user wants that. What took too long, or filled a disk,
+ * would do so again. */
 static bool retry(struct server *s, uint32_t id, const struct result *r, const char *known)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
@@ -759,7 +759,8 @@ static bool retry(struct server *s, uint32_t id, const struct result *r, const c
 	char text[200];
 	struct err err;
 
-	if (code == 0 || e->intent != INTENT_NONE || e->spec->interactive || (r->cause != CAUSE_ITSELF && !memory))
+	if (r->disk || code == 0 || e->intent != INTENT_NONE || e->spec->interactive ||
+	    (r->cause != CAUSE_ITSELF && !memory))
 		return false;
 	const char *wanted = retries_of(s, id, known);
 	bool due =
