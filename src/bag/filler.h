@@ -18,7 +18,7 @@
 #include "base/vec.h"
 
 enum {
-	FILLER_MARGIN = 5, /* seconds between its end and the next planned job */
+	FILLER_MARGIN = 5, /* seconds from a request's end to the next planned job */
 	/* pieces examined, at most; a plan that needs more is too large to be sure */
 	FILLER_WORK = 5000000,
 };

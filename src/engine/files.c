@@ -199,7 +199,7 @@ static void put_opened(struct guest *g)
 
 static void get_more(struct guest *g)
 {
-	static char part[CHUNK]; /* single-threaded */
+	static char part[CHUNK]; /* static, since one thread alone serves files */
 
 	while (g->stage == GIVES && link_queued(g->link) < SEND_AHEAD) {
 		ssize_t n = pread(g->fd, part, sizeof part, g->at);

@@ -25,8 +25,8 @@ static int roomy_cmp(const void *a, const void *b)
 	return x->leaf < y->leaf ? -1 : x->leaf > y->leaf;
 }
 
-/* Collects the leaves of one switch, most room first. Returns how many of them are needed; 0:
- * they do not have enough room. */
+/* Collects the leaves of one switch, those with the most room first. Returns how many of them the
+ * job needs; 0 if all together are too small for it. */
 static uint32_t leaves_needed(const struct switch_ *s, const int64_t *room, const bool *own, int64_t count,
 			      struct roomy *v, uint32_t *ret_n)
 {

@@ -143,8 +143,8 @@ void counter_fell(struct limits *l, uint32_t at);
 /* Returns how many such jobs a counter has room for, and stores the limiting measure. */
 int64_t counter_room(const struct limits *l, const struct counter *c, const struct limit_need *need, enum firm firm,
 		     int first, int *ret);
-/* Returns the counter with the least room for such a job; among several the most specific, which
- * explains most. INDEX_NONE: no limit applies. */
+/* Returns the counter that has room for the fewest such jobs; among equals the most specific one,
+ * which explains most. INDEX_NONE: no limit applies. */
 uint32_t limits_tightest(const struct limits *l, uint32_t class, const struct limit_need *need, enum firm firm,
 			 int64_t *ret_room, int *ret_measure);
 

@@ -59,7 +59,7 @@ int64_t shepherd_cpu_ms(const struct shepherd *s);
 void shepherd_ended(struct shepherd *s); /* records the end and the run time */
 /* Opens the descriptors that shepherd_watch() needs. */
 int shepherd_watch_begin(struct shepherd *s, struct err *err);
-void shepherd_watch(struct shepherd *s); /* returns when nothing of the attempt is left */
+void shepherd_watch(struct shepherd *s); /* returns once all processes of the attempt have ended */
 /* Waits for the client of an interactive job. */
 int shepherd_client_await(struct shepherd *s, struct err *err);
 /* Sends a datagram to the server. */

@@ -16,10 +16,10 @@
 enum queue_order {
 	ORDER_NONE, /* for backfill: no backfill */
 	ORDER_ARRIVAL,
-	ORDER_SHORTEST, /* length */
+	ORDER_SHORTEST, /* expected run time */
 	ORDER_SMALLEST, /* processors, as in TORQUE's default scheduler */
 	ORDER_LARGEST,	/* processors, most first */
-	ORDER_AREA,	/* length x processors */
+	ORDER_AREA,	/* expected run time x processors */
 	ORDER_WEIGHT,	/* area, with fixed CPUs counting more */
 	ORDER_F1,	/* F1-F4: Carastan-Santos and de Camargo, 2017 */
 	ORDER_F2,

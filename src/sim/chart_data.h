@@ -26,7 +26,7 @@ void chart_series_compute(struct chart_series *s, const struct chart_run *run, s
 /* Returns the part of the span, of at most some hundred jobs, in which most jobs wait. */
 struct span chart_window(const struct chart_run *run, const struct chart_series *s, struct span span);
 
-/* Processors first..last held by a job while it ran. */
+/* A job and its processors, first to last, for as long as it ran. */
 struct chart_box {
 	const struct simulated *job;
 	int64_t first, last;

@@ -14,7 +14,7 @@
 #include "tls/pki.h"
 
 #define LIFE (3 * 365 * 86400LL) /* seconds that a station's certificate is valid */
-#define EARLY 86400LL		 /* seconds by which certificates are valid before they are made (pki.h) */
+#define EARLY 86400LL		 /* seconds by which a certificate's validity precedes its making (pki.h) */
 #define TOKENS_MOST 1000
 
 static int issue(const struct pool_home *h, const char *csr, const char *name, uint64_t join, struct strbuf *ret,

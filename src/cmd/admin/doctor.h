@@ -51,15 +51,15 @@ const json_t *doctor_attr(const json_t *of, const char *name);
 bool doctor_attr_is(const json_t *of, const char *name, bool value);
 
 /* The checks. */
-/* Doctor_site.c: what the server reports about itself. */
+/* In doctor_site.c: finds what the server reports about itself. */
 void doctor_server(struct doctor *d);
 void doctor_site(struct doctor *d);  /* the server's machine */
-void doctor_nodes(struct doctor *d); /* doctor_nodes.c */
-/* Doctor_limits.c: queues and limits that no job can meet. */
+void doctor_nodes(struct doctor *d); /* in doctor_nodes.c */
+/* In doctor_limits.c: finds queues and limits that no job can meet. */
 void doctor_queues(struct doctor *d);
 void doctor_payments(struct doctor *d);	    /* quota and credits */
 void doctor_reservations(struct doctor *d); /* reservations that leave nothing for others */
-/* Doctor_jobs.c: jobs that can never start, missing directories. */
+/* In doctor_jobs.c: finds jobs that can never start, and missing directories. */
 void doctor_jobs(struct doctor *d);
 
 #endif

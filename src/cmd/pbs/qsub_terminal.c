@@ -62,7 +62,7 @@ static int seat_state(const struct seat *seat, int *ret_code)
 	struct err err;
 	int rc = seat_ask(seat, "GET", &r, &err), state = rc < 0 ? 0 : object_text(r.json, "state")[0];
 
-	if (client_absent(seat->client)) { /* an old view of the queue */
+	if (client_absent(seat->client)) { /* no server: the answer is an old copy of the queue */
 		state = 0;
 	} else if (rc < 0 && *client_code(seat->client)) {
 		command_fail(seat->c, "%s", err.text);

@@ -97,7 +97,7 @@ static uint64_t script_keep(struct server *s, const struct spec *p, const char *
 }
 
 /* Returns true if two submissions have the same script. Most jobs submitted together do, and
- * comparing them saves a look into the store. */
+ * comparing them saves a query of the store. */
 static bool script_is(const struct server *s, const struct submission *x, const struct submission *other)
 {
 	return other && other->script && other->spec->uid == x->spec->uid && other->script_n == x->script_n &&

@@ -37,7 +37,7 @@ static const struct schema record = {
 		"the command that restores the old state; null if no command can", HAS(undo)})};
 const struct schema audit_answer = {FIELDS(
 	{"records", .is = REQUIRED | IS_LIST, "in the order in which they were made", .of = &record, .item = IS_OBJECT},
-	{"next", .is = REQUIRED | IS_INT | IS_NULL, "there are more: give this as `after`"})};
+	{"next", .is = REQUIRED | IS_INT | IS_NULL, "more follow: pass this as `after`"})};
 
 struct reading {
 	struct read_work work;

@@ -61,13 +61,13 @@ const struct schema past_answer = {
 	FIELDS({"jobs", .is = REQUIRED | IS_LIST, "by `form`", .of = &past_or_job, .item = IS_OBJECT},
 	       {"next", .is = REQUIRED | IS_TEXT | IS_NULL, "null: that was the last page"})};
 
-/* Allocation and usage: the member `used` of a record. */
+/* Rows for the member `used` of a record: allocated and used processor time. */
 #define USAGE_FIELDS(type)                                                                                             \
 	{"ran_ms", .is = REQUIRED | IS_INT, MEMBER(type, used.ran_ms)},                                                \
-		{"alloc_ms", .is = REQUIRED | IS_INT, "time x CPUs that they had", MEMBER(type, used.alloc_ms)},       \
+		{"alloc_ms", .is = REQUIRED | IS_INT, "run time x allocated CPUs", MEMBER(type, used.alloc_ms)},       \
 		{"gpu_ms", .is = REQUIRED | IS_INT, MEMBER(type, used.gpu_ms)},                                        \
 	{                                                                                                              \
-		"cpu_ms", .is = REQUIRED | IS_INT, "CPU time that they used", MEMBER(type, used.cpu_ms)                \
+		"cpu_ms", .is = REQUIRED | IS_INT, "CPU time used", MEMBER(type, used.cpu_ms)                          \
 	}
 
 static const struct schema sum = {

@@ -129,7 +129,7 @@ static int event_write(void *context, const struct store_event *e)
 }
 
 const struct schema job_events_answer = {FIELDS({"events", .is = REQUIRED | IS_LIST, .of = &event, .item = IS_OBJECT},
-						{"next", .is = IS_INT, "there are more: give this as `after`"})};
+						{"next", .is = IS_INT, "more follow: pass this as `after`"})};
 
 void api_job_events(struct server *s, const struct call *c)
 {

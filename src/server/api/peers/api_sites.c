@@ -211,8 +211,8 @@ static void work_write(struct server *s, struct json *j, uint32_t id)
 const struct schema courier_work_body = {
 	FIELDS({"from", .is = IS_INT, "`next` of the answer before", .least = 0, .most = INT32_MAX})};
 
-/* Lists jobs from a position on. Those that can leave now are offered, which is stored before the
- * courier gets the answer. */
+/* Lists jobs from a position on, and offers those that can leave now. The offers are stored before
+ * the courier gets the answer. */
 void api_courier_work(struct server *s, const struct call *c)
 {
 	size_t at = (size_t)json_integer_value(json_object_get(c->body, "from")), looked = 0, rows = 0;

@@ -59,7 +59,7 @@ void life_show(const struct store_life *e, struct json *j)
 }
 
 const struct schema lives_answer = {FIELDS({"events", .is = REQUIRED | IS_LIST, .of = &life, .item = IS_OBJECT},
-					   {"next", .is = IS_INT, "there are more: give this as `after`"})};
+					   {"next", .is = IS_INT, "more follow: pass this as `after`"})};
 
 #define PAGE 500 /* maximum events in one answer */
 
@@ -78,7 +78,7 @@ static int one(void *context, const struct store_life *e)
 	if ((int64_t)e->seq <= l->after)
 		return 0;
 	if (l->n++ == PAGE)
-		return 1; /* there are more */
+		return 1; /* the page is full: more events follow */
 	life_show(e, l->j);
 	l->last = e->seq;
 	return 0;

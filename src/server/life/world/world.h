@@ -17,9 +17,8 @@ void world_scratch(struct server *s, const struct spec *p);
 int world_nodes(struct server *s, struct err *err); /* adds the nodes of the configuration */
 /* Makes plan and scheduler, once all nodes are known; does nothing the second time. */
 void world_begin(struct server *s);
-/* Return whether the nodes could hold the request if all were up and empty.
- * world_could_hold_on() considers a set of nodes alone; world_refuse() returns -EINVAL with the
- * reason if not. */
+/* Find out if the nodes could hold the request if all were up and empty. world_refuse() returns
+ * -EINVAL, with the reason, if they could not. */
 enum fit world_could_hold(struct server *s, const struct spec *p);
 int world_refuse(struct server *s, const struct spec *p, struct err *err);
 /* Writes why a job is held (BLOCK_MISFIT). */
