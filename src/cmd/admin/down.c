@@ -192,7 +192,7 @@ const struct command command_down = {
 
 const struct command command_shutdown = {
 	.name = "shutdown",
-	.about = "Shut down: running jobs make checkpoints and stop, then the server.",
+	.about = "Shut down: running jobs save checkpoints and stop, then the server stops.",
 	.details =
 		"Running jobs that can make checkpoints make one and stop; those that can't are stopped. All that may run again (-r y) wait in the queue and are started again when the server is, "
 		"from their checkpoints; the others are deleted. With --begin the shutdown is announced: 'shunt js' shows it, and no job is started that would last into it.",

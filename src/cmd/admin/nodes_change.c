@@ -75,7 +75,7 @@ static int drain(const struct command *c, const void *arguments, const struct op
 const struct command command_nodes_offline = {
 	.name = "nodes offline",
 	.operands = "NODE...",
-	.about = "Take nodes out of service: running jobs continue, no other starts.",
+	.about = "Take nodes out of service: running jobs continue, and no others start.",
 	.details = "It holds until 'shunt nodes online', also when the server or the node is restarted.",
 	.examples = EXAMPLES(
 		{"shunt nodes offline n[3-5] -m 'new disks'", "No job starts on these three; running jobs continue."}),

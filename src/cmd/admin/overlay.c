@@ -203,7 +203,7 @@ static int resume_run(const struct command *c, const void *arguments, const stru
 const struct command command_overlay_resume = {
 	.name = "overlay resume",
 	.operands = "NAME",
-	.about = "Request nodes for an overlay again that is paused, or that waits after a failure.",
+	.about = "Request nodes again for an overlay that is paused, or that waits after a failure.",
 	.run = resume_run,
 };
 

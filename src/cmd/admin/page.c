@@ -50,7 +50,7 @@ void page_print(const struct where *w)
 
 const struct command command_page = {
 	.name = "page",
-	.about = "Print a link to the page in the browser that signs you in.",
+	.about = "Print a link that opens the page in a browser and signs you in.",
 	.details =
 		"The page shows the cluster, its jobs and their output, and submits jobs. The link works once, within ten "
 		"minutes. That of your own server works only in a browser on this machine; from elsewhere, forward the port over ssh: "

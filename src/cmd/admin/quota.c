@@ -121,7 +121,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 const struct command command_quota = {
 	.name = "quota",
 	.operands = "[USER]",
-	.about = "Show the computation time that is left this month.",
+	.about = "Show the computing time that is left this month.",
 	.details =
 		"Each user has a number of hours and minutes a month for normal, priority and interactive jobs. A job that is submitted takes its walltime; "
 		"when it ends, a part of what it did not use is returned. A job that never ran costs nothing. At the beginning of a month what is left "

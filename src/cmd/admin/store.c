@@ -111,7 +111,7 @@ const struct command command_restore = {
 	.name = "restore",
 	.operands = "FILE",
 	.operand_kind = OPTION_FILE,
-	.about = "Put the contents of a backup in the place of what the server keeps.",
+	.about = "Replace everything that the server keeps by the contents of a backup.",
 	.details =
 		"Stop the server first. A store in SQLite is kept beside the new one, as shunt.db.before-TIME; a PostgreSQL database must be empty (dropdb, createdb). "
 		"Jobs that have ended since the backup are run again, those accepted since are gone: docs/admin-guide.md, 'Backup and restore', has what else to mind.",

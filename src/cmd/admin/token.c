@@ -100,7 +100,7 @@ static int create(const struct command *c, const void *arguments, const struct o
 
 const struct command command_token_create = {
 	.name = "token create",
-	.about = "Make a token: for a machine that joins, or a user who logs in.",
+	.about = "Create a token for a machine that joins, or a user who logs in.",
 	.details =
 		"The token is shown this once. It holds the fingerprint of the cluster's authority, by which the other machine knows "
 		"that it talks to this server and to no other. Hand it over as you would a password.",
@@ -157,7 +157,7 @@ static const struct listing_column token_columns[] = {
 
 const struct command command_token_list = {
 	.name = "token list",
-	.about = "List your tokens, as a manager all. Their secrets are never shown.",
+	.about = "List your tokens, or all as a manager. Secrets are never shown.",
 	OPTIONS(struct show_arguments, list_options),
 	.run = listing_run,
 	.listing = &(const struct listing){.path = "/v1/tokens", .key = "tokens", .columns = token_columns, .none = ""},
@@ -173,7 +173,7 @@ static int revoke(const struct command *c, const void *arguments, const struct o
 const struct command command_token_revoke = {
 	.name = "token revoke",
 	.operands = "ID...",
-	.about = "End tokens at once.",
+	.about = "Revoke tokens, with effect at once.",
 	.details =
 		"A node that has joined stays one ('shunt nodes remove' ends that); its jobs and those of a user continue.",
 	.examples = EXAMPLES({"shunt token revoke u7", "Nobody can use it from now on."}),

@@ -162,7 +162,7 @@ static int up(const struct command *c, const void *arguments, const struct opera
 
 const struct command command_up = {
 	.name = "up",
-	.about = "Start the server of this user, unless it runs.",
+	.about = "Start this user's server, unless it is running.",
 	.details =
 		"Needs no root and no configuration. State is kept under $XDG_STATE_HOME (~/.local/state/shunt), or all under "
 		"$SHUNT_HOME if that is set. A server that died is started again, with all its jobs.",

@@ -70,7 +70,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 const struct command command_plan = {
 	.name = "plan",
-	.about = "Draw who runs where and when, as planned now.",
+	.about = "Draw which jobs run where and when, as planned now.",
 	.details = "A band of lines for each node, time to the right; in colours on a terminal unless NO_COLOR is set.",
 	.examples = EXAMPLES({"shunt plan", "The plan as text, nodes by time."},
 			     {"shunt plan --for 1d --svg plan.svg", "The next day, for a browser."}),

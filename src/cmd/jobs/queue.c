@@ -148,7 +148,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 const struct command command_queue = {
 	.name = "queue",
-	.about = "List the jobs: what they do, when they start, and why not now.",
+	.about = "List the jobs: their states, when they start, and why not now.",
 	.examples = EXAMPLES({"shunt queue", "Everything that waits or runs."},
 			     {"shunt queue --mine --all", "My jobs, finished ones too."}),
 	OPTIONS(struct arguments, options),

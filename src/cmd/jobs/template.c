@@ -26,7 +26,7 @@ static const struct listing_column template_columns[] = {
 
 const struct command command_template_list = {
 	.name = "template list",
-	.about = "List your templates of jobs, and those of the site.",
+	.about = "List your job templates, and those of the site.",
 	OPTIONS(struct show_arguments, show_options),
 	.run = listing_run,
 	.listing = &(const struct listing){.path = "/v1/templates",
@@ -125,7 +125,7 @@ static int share(const struct command *c, const void *arguments, const struct op
 const struct command command_template_share = {
 	.name = "template share",
 	.operands = "NAME",
-	.about = "Make a template of yours that of the site; for managers.",
+	.about = "Share one of your templates with the whole site; for managers.",
 	.details = "Every user finds it by its name, unless they have one of their own with that name.",
 	.run = share,
 };
@@ -138,6 +138,6 @@ static int delete (const struct command *c, const void *arguments, const struct 
 const struct command command_template_delete = {
 	.name = "template delete",
 	.operands = "NAME...",
-	.about = "Delete templates of yours; as a manager also those of the site.",
+	.about = "Delete templates of yours, or of the site as a manager.",
 	.run = delete,
 };

@@ -27,8 +27,8 @@ struct arguments {
 
 #define AT(field) offsetof(struct arguments, field)
 static const struct option options[] = {
-	OPTION(TEXT, 'u', "user", user, "NAME", "what this user had; without it: you; for root: everybody"),
-	FLAG('a', "all", all, "what all users had, as far as you may see them"),
+	OPTION(TEXT, 'u', "user", user, "NAME", "this user's usage; if not given: yours; for root: everybody's"),
+	FLAG('a', "all", all, "the usage of all users, as far as you may see it"),
 	OPTION(WORD, 0, "by", by, "COLUMN", "what the table lists; without it: users, of one user the queues",
 	       .words = "user queue group account"),
 	OPTION(NUMBER, 0, "width", width, "COLUMNS", "draw this wide, not as the terminal is", .min = 40, .max = 1000),
@@ -310,11 +310,11 @@ const struct command command_usage = {
 	.operands = "[MONTH]",
 	.about = "Chart what was used in a month, day by day.",
 	.details =
-		"MONTH is written as in 2026-11; without it, the running one. CPU hours are those that jobs had; of these, \"used\" is CPU time. "
+		"MONTH is written as in 2026-11; if not given, the current one. CPU hours are those allocated to jobs; \"used\" is the CPU time among them. "
 		"A job that runs over midnight counts on both days. The numbers come from the ledger, which also has what was deleted from the history.",
 	.examples =
-		EXAMPLES({"shunt usage", "What you had this month, day by day."},
-			 {"shunt usage --all 2026-10", "What all users had in October."},
+		EXAMPLES({"shunt usage", "Your usage this month, day by day."},
+			 {"shunt usage --all 2026-10", "The usage of all users in October."},
 			 {"shunt usage --all --by account --csv 2026-10 > october.csv", "The same for a spreadsheet."}),
 	OPTIONS(struct arguments, options),
 	.run = run,

@@ -125,8 +125,7 @@ static int launch_main(const struct command *c, int argc, char **argv)
 const struct command command_launch = {
 	.name = "launch",
 	.operands = "[--] PROGRAM [ARGUMENT...]",
-	.about =
-		"Start a parallel program (Open MPI, MPICH, or any other) on the nodes of the job that this is called in.",
+	.about = "Start a parallel program (Open MPI, MPICH, or any other) on the nodes of the job it is called in.",
 	.details =
 		"Ranks find each other by PMIx (Open MPI) or PMI-1 (MPICH and its relatives), without mpirun or ssh. A program that asks for PMI-2 is "
 		"refused. A rank "

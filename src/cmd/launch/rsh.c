@@ -225,7 +225,7 @@ static int rsh(const struct command *c, int argc, char **argv)
 const struct command command_rsh = {
 	.name = "pbs_rsh",
 	.operands = "HOST [COMMAND...]",
-	.about = "Run a command on a node of the job that this is called in, as ssh would.",
+	.about = "Run a command on a node of the job it is called in, as ssh would.",
 	.details =
 		"For programs that start others by ssh. HOST is one of the lines of $PBS_NODEFILE. The words of the command are "
 		"joined and given to the user's shell, in the directory that the job started in; it ends with the job at the latest. The other options "
@@ -243,7 +243,7 @@ const struct command command_rsh = {
 const struct command command_shunt_rsh = {
 	.name = "rsh",
 	.operands = "HOST [COMMAND...]",
-	.about = "Run a command on a node of the job that this is called in, as ssh would: pbs_rsh.",
+	.about = "Run a command on a node of the job it is called in, as ssh would: pbs_rsh.",
 	.examples = EXAMPLES({"shunt rsh n2 hostname", "In a job: run a command on its node n2."}),
 	OPTIONS(struct rsh_arguments, rsh_options),
 	.main = rsh,

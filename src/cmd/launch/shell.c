@@ -65,7 +65,7 @@ static int shell(const struct command *c, const void *arguments, const struct op
 const struct command command_shell = {
 	.name = "shell",
 	.operands = "JOB [COMMAND...]",
-	.about = "Start a shell, or another program, in a running job of yours.",
+	.about = "Start a shell, or another program, in one of your running jobs.",
 	.details =
 		"It runs on the job's node, in its directory, with its environment, CPUs and limits, and ends with it; "
 		"what it uses counts as the job's. The exit code is the program's.",

@@ -248,7 +248,7 @@ static int status(const struct command *c, const void *arguments, const struct o
 
 const struct command command_status = {
 	.name = "status",
-	.about = "Show whether the server runs, and what it has to do.",
+	.about = "Show whether the server is running, with its nodes and jobs.",
 	.details = "Exits with 0 if a server answers, else with 1.",
 	OPTIONS(struct status_arguments, status_options),
 	.run = status,

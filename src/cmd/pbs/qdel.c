@@ -190,7 +190,7 @@ static int alter(const struct command *c, const void *arguments, const struct op
 const struct command command_qalter = {
 	.name = "qalter",
 	.operands = "[JOB...]",
-	.about = "Change jobs that wait; of running ones what can still change.",
+	.about = "Change waiting jobs; of running ones, what can still be changed.",
 	.examples = EXAMPLES({"qalter -l walltime=4:00:00 12",
 			      "Let it run for up to four hours; also if it runs already and nobody is delayed."},
 			     {"qalter -W depend=afterok:11 12 13", "Make two jobs wait for another."},

@@ -68,13 +68,13 @@ static int stop(const struct command *c, const void *arguments, const struct ope
 
 #define QUEUES .operands = "QUEUE...", .own = true
 const struct command command_qenable = {
-	.name = "qenable", QUEUES, .about = "Let queues take jobs (operators).", .run = enable};
+	.name = "qenable", QUEUES, .about = "Let queues accept jobs (operators).", .run = enable};
 const struct command command_qdisable = {
-	.name = "qdisable", QUEUES, .about = "Let queues take no more jobs (operators).", .run = disable};
+	.name = "qdisable", QUEUES, .about = "Stop queues from accepting jobs (operators).", .run = disable};
 const struct command command_qstart = {
-	.name = "qstart", QUEUES, .about = "Let jobs of queues start (operators).", .run = start};
+	.name = "qstart", QUEUES, .about = "Let jobs in queues start (operators).", .run = start};
 const struct command command_qstop = {
-	.name = "qstop", QUEUES, .about = "Let no more jobs of queues start (operators).", .run = stop};
+	.name = "qstop", QUEUES, .about = "Stop jobs in queues from starting (operators).", .run = stop};
 
 struct term_arguments {
 	const char *type;

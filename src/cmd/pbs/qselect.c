@@ -450,7 +450,7 @@ int jobs_choose(struct change *ch, const struct choice *x, const char *what, con
 const struct command command_qselect = {
 	.name = "qselect",
 	.own = true,
-	.about = "Print the ids of the jobs that fit, a line each.",
+	.about = "Print the ids of the jobs that match, one per line.",
 	.details =
 		"OP is .eq. .ne. .ge. .gt. .le. or .lt.; without one it is equality. A job must fit everything that is given. "
 		"Finished jobs are left out unless they are requested. qdel, qhold, qrls, qalter and 'shunt cancel' select jobs "

@@ -185,7 +185,7 @@ const struct command command_tracejob = {
 	.name = "tracejob",
 	.own = true,
 	.operands = "JOB...",
-	.about = "Print what the server's logs say of a job.",
+	.about = "Print what the server's logs say about a job.",
 	.details =
 		"What the logs no longer have is taken from the history (lines with H): when the job was submitted, when each attempt started and ended, and what it used.",
 	.examples = EXAMPLES({"tracejob -n 7 12", "What happened to job 12 in the last week."}),

@@ -38,8 +38,8 @@ struct arguments {
 		       "run at most N tasks at a time; as many as there are processors if not given", .min = 1,        \
 		       .max = 65536),                                                                                  \
 		OPTION(TEXT, 0, "speed", speed, "X", "the speed of a processor; measured if not given"),               \
-		OPTION(NUMBER, 0, "interval-ms", interval, "MS",                                                       \
-		       "exchange loads once in that time; 1000 if not given", .min = 10, .max = 3600000),              \
+		OPTION(NUMBER, 0, "interval-ms", interval, "MS", "exchange loads at this interval; 1000 if not given", \
+		       .min = 10, .max = 3600000),                                                                     \
 		OPTION(NUMBER, 0, "lease-ms", lease, "MS",                                                             \
 		       "start a task elsewhere when its station has been silent for that long; 15000 if not given",    \
 		       .min = 100, .max = 3600000),                                                                    \
@@ -56,14 +56,14 @@ struct arguments {
 		FLAG(0, "foreground", foreground, "stay, and log to standard error")
 
 static const struct option create_options[] = {
-	OPTION(TEXT, 0, "name", name, "STATION", "what this station is called; if not given: as the host is"),
-	OPTION(TEXT, 0, "pool", pool, "NAME", "what the pool is called; if not given: as the station is"),
+	OPTION(TEXT, 0, "name", name, "STATION", "name of this station; if not given: the host's"),
+	OPTION(TEXT, 0, "pool", pool, "NAME", "name of the pool; if not given: the station's"),
 	FLAG(0, "no-start", no_start, "don't start the daemon"),
 	WORKING,
 	{0},
 };
 static const struct option join_options[] = {
-	OPTION(TEXT, 0, "name", name, "STATION", "what this station is called; if not given: as the host is"),
+	OPTION(TEXT, 0, "name", name, "STATION", "name of this station; if not given: the host's"),
 	OPTION(FILE, 0, "token-file", token_file, "FILE", "read the token from FILE"),
 	FLAG(0, "no-start", no_start, "don't start the daemon"),
 	WORKING,
@@ -304,7 +304,7 @@ const struct command command_pool_join = {
 };
 const struct command command_pool_token = {
 	.name = "pool token",
-	.about = "Print a token with which one machine can join the pool; on the machine that created it.",
+	.about = "Print a token with which one machine can join; run it where the pool was created.",
 	.examples = EXAMPLES({"shunt pool token --valid 1:00:00",
 			      "Prints a token with which one machine can join within the next hour."}),
 	OPTIONS(struct arguments, token_options),
@@ -331,7 +331,7 @@ const struct command command_pool_stop = {
 const struct command command_pool_remove = {
 	.name = "pool remove",
 	.operands = "STATION",
-	.about = "Remove a station from the pool; on the machine that created it.",
+	.about = "Remove a station from the pool; run it where the pool was created.",
 	.details =
 		"The authority signs a list of the stations that were removed, which all stations pass on to each other: also one that was off learns it from the first that it meets. "
 		"A station that is lost or was stolen can also be removed.",

@@ -219,7 +219,7 @@ static int bag(const struct command *c, const void *arguments, const struct oper
 
 const struct command command_experiment_push = {
 	.name = "experiment push",
-	.about = "Measure what push brings, beside what its source says.",
+	.about = "Measure what push gains, compared with its source's claims.",
 	.details =
 		"Generated workloads, as in the experiments with OscarPBS, under a model of TORQUE's default scheduler, under "
 		"oscar and under shunt: the gains, which part of the method brings what, and what could still be had.",
@@ -228,7 +228,7 @@ const struct command command_experiment_push = {
 
 const struct command command_experiment_move = {
 	.name = "experiment move",
-	.about = "Measure what moving running jobs would bring.",
+	.about = "Measure what would be gained by moving running jobs.",
 	.details =
 		"Generated workloads of jobs that fit on one node, in sizes that are powers of two and in odd ones: how much "
 		"of the distance to perfect packing is recovered by moving one running job for each blocked one, at "

@@ -69,7 +69,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 const struct command command_policies = {
 	.name = "policies",
-	.about = "List the scheduling policies, a line each.",
+	.about = "List the scheduling policies, one per line.",
 	OPTIONS(struct show_arguments, options),
 	.run = run,
 	.alone = true,
