@@ -10,6 +10,7 @@ class Description:
     def __init__(self, document):
         self.document = document
         self.seen = set()  # ids of the schemas of members that answers had
+        self.merged = {}  # by id: schemas whose allOf was merged
         self.operations = [(method.upper(), path, op, item.get("parameters", []) + op.get("parameters", []))
             for path, item in document["paths"].items() for method, op in item.items() if method in ("get", "put", "post", "patch", "delete")]
 
@@ -23,13 +24,12 @@ class Description:
         """A schema without references, its allOf merged."""
         while "$ref" in schema:
             schema = self.target(schema["$ref"])
-        if "allOf" in schema:
-            merged = {"type": "object", "properties": {}, "required": []}
+        if "allOf" in schema and id(schema) not in self.merged:
+            merged = self.merged[id(schema)] = {"type": "object", "properties": {}, "required": []}
             for part in map(self.get, schema["allOf"]):
                 merged["properties"].update(part.get("properties", {}))
                 merged["required"] += part.get("required", [])
-            return merged
-        return schema
+        return self.merged.get(id(schema), schema)
 
     # ---- itself ----
 
@@ -118,3 +118,93 @@ class Description:
                 yield at + "." + key
             else:
                 yield from self.unseen(inner, at + "." + key)
+
+    # ---- an older version ----
+
+    def lost(self, older):
+        """What a client of the older version would miss: operations, parameters, statuses and members that are gone, values that are refused now."""
+        there = {(m, p): (op, parameters) for m, p, op, parameters in self.operations}
+        for m, p, op, parameters in older.operations:
+            at = "%s %s" % (m, p)
+            if (m, p) not in there:
+                yield at + " is gone"
+                continue
+            now, new = ({(x["in"], x["name"]): x for x in map(d.get, ps)} for d, ps in ((older, parameters), (self, there[m, p][1])))
+            for key, x in new.items():
+                if x.get("required") and not now.get(key, {}).get("required"):
+                    yield "%s: parameter %s is required now" % (at, key[1])
+            for key, x in now.items():
+                if key in new:
+                    yield from self.narrowed(older, x["schema"], new[key]["schema"], "%s?%s" % (at, key[1]))
+                else:
+                    yield "%s: parameter %s is gone" % (at, key[1])
+            bodies = [schema_in(d.get(o["requestBody"])) if "requestBody" in o else None for d, o in ((older, op), (self, there[m, p][0]))]
+            if bodies[0]:
+                yield from self.narrowed(older, bodies[0], bodies[1] or {}, at + " body") if bodies[1] else [at + " takes no body"]
+            for code, answer in op["responses"].items():
+                if code not in there[m, p][0]["responses"]:
+                    yield "%s no longer answers %s" % (at, code)
+                elif schema_in(older.get(answer)):
+                    yield from self.changed(older, schema_in(older.get(answer)), schema_in(self.get(there[m, p][0]["responses"][code])) or {}, "%s %s" % (at, code))
+
+    def pairs(self, older, a, b, at, compare, seen):
+        """Compares the parts of two schemas of the same type."""
+        for k, x in a.get("properties", {}).items():
+            if k in b.get("properties", {}):
+                yield from compare(older, x, b["properties"][k], at + "." + k, seen)
+            elif not isinstance(b.get("additionalProperties"), dict):
+                yield "%s.%s is gone" % (at, k)
+        if a.get("type") == "array":
+            yield from compare(older, a.get("items", {}), b.get("items", {}), at + "[]", seen)
+        if all(isinstance(x.get("additionalProperties"), dict) for x in (a, b)):
+            yield from compare(older, a["additionalProperties"], b["additionalProperties"], at + ".*", seen)
+
+    def narrowed(self, older, was, now, at, seen=frozenset()):
+        """What could be sent as `was` and can't be as `now`."""
+        a, b = older.get(was), self.get(now)
+        if (id(a), id(b)) in seen or not b:
+            return
+        seen |= {(id(a), id(b))}
+        if "oneOf" in a or "oneOf" in b:
+            for one in a.get("oneOf", [a]):
+                tries = [list(self.narrowed(older, one, other, at, seen)) for other in b.get("oneOf", [b])]
+                if all(tries):
+                    yield min(tries, key=len)[0]
+            return
+        if b.get("type") and a.get("type") != b["type"] and (a.get("type"), b["type"]) != ("integer", "number"):
+            yield "%s was %s, is %s" % (at, a.get("type"), b["type"])
+            return
+        if "enum" in b and ("enum" not in a or set(a["enum"]) - set(b["enum"])):
+            yield "%s can no longer be %s" % (at, sorted(set(a.get("enum", ["another word"])) - set(b["enum"])))
+        for k in set(b.get("required", [])) - set(a.get("required", [])):
+            yield "%s.%s is required now" % (at, k)
+        for k in ("maximum", "maxLength", "maxItems", "minimum", "minLength", "minItems"):
+            if k in b and (k not in a or (b[k] < a[k] if k.startswith("max") else b[k] > a[k])):
+                yield "%s: %s was %s, is %s" % (at, k, a.get(k), b[k])
+        yield from self.pairs(older, a, b, at, self.narrowed, seen)
+
+    def changed(self, older, was, now, at, seen=frozenset()):
+        """What a reader of `was` can't rely on in `now`."""
+        a, b = older.get(was), self.get(now)
+        if (id(a), id(b)) in seen:
+            return
+        seen |= {(id(a), id(b))}
+        if "oneOf" in a or "oneOf" in b:
+            for one in b.get("oneOf", [b]):
+                tries = [list(self.changed(older, other, one, at, seen)) for other in a.get("oneOf", [a])]
+                if all(tries):
+                    yield min(tries, key=len)[0]
+            return
+        if a.get("type") and a["type"] != b.get("type") and (a["type"], b.get("type")) != ("number", "integer"):
+            yield "%s was %s, is %s" % (at, a["type"], b.get("type"))
+            return
+        if b.get("nullable") and not a.get("nullable"):
+            yield "%s may be null now" % at
+        for k in set(a.get("required", [])) - set(b.get("required", [])):
+            yield "%s.%s was always there" % (at, k)
+        yield from self.pairs(older, a, b, at, self.changed, seen)
+
+
+def schema_in(x):
+    """The schema of a body, or of an answer; None: it has none."""
+    return next(iter(x.get("content", {}).values()), {}).get("schema")
