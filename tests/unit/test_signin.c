@@ -630,10 +630,23 @@ static void passwords(void **state)
 
 static bool munge_is_here;
 
+/* Other libraries are the sanitizers' own, which are linked into the program: they look for
+ * functions before they can follow instrumented code. */
+#if defined(__has_attribute)
+#if __has_attribute(disable_sanitizer_instrumentation)
+#define UNINSTRUMENTED __attribute__((disable_sanitizer_instrumentation))
+#endif
+#endif
+#ifndef UNINSTRUMENTED
+#define UNINSTRUMENTED
+#endif
+
+void *__real_dlopen(const char *name, int flags);
 void *__wrap_dlopen(const char *name, int flags);
-void *__wrap_dlopen(const char *name, int flags)
+UNINSTRUMENTED void *__wrap_dlopen(const char *name, int flags)
 {
-	assert_string_equal(name, "libmunge.so.2");
+	if (!name || strcmp(name, "libmunge.so.2") != 0)
+		return __real_dlopen(name, flags);
 	return munge_is_here ? &munge_is_here : NULL;
 }
 
@@ -650,9 +663,12 @@ static int decode(const char *credential, void *context, void **text, int *n, ui
 	return 0;
 }
 
+void *__real_dlsym(void *library, const char *name);
 void *__wrap_dlsym(void *library, const char *name);
-void *__wrap_dlsym(void *library, const char *name)
+UNINSTRUMENTED void *__wrap_dlsym(void *library, const char *name)
 {
+	if (library != &munge_is_here)
+		return __real_dlsym(library, name);
 	assert_string_equal(name, "munge_decode");
 	return (void *)decode;
 }
