@@ -2,7 +2,7 @@
  * screen.ts - the screen of a terminal: what a shell, an editor or top writes, as rows of cells with a cursor. It understands what terminfo says of "screen". Pure: text in, runs
  * out.
  */
-import { Pen, sequenceAt, type Run } from "./terminal";
+import { Pen, read, type Reader, type Run } from "./terminal";
 
 interface Cell {
   char: string;
@@ -32,7 +32,7 @@ function runsOf(row: Cell[], cursor = -1): Run[] {
   return runs;
 }
 
-export class Screen {
+export class Screen implements Reader {
   private rows: Cell[][];
   private gone: Run[][] = [];
   private main: Cell[][] | null = null; /* the other screen, while a program has one of its own */
@@ -151,7 +151,7 @@ export class Screen {
     }
   }
 
-  private control(parameters: string, final: string): void {
+  private command(parameters: string, final: string): void {
     const own = parameters.startsWith("?");
     const codes = parameters.replace(/^[?>=]/, "").split(";").map((p) => Number.parseInt(p, 10) || 0);
     const n = Math.max(1, codes[0]),
@@ -210,32 +210,24 @@ export class Screen {
   }
 
   write(text: string): void {
-    const all = this.rest + text;
-    this.rest = "";
-    for (let i = 0; i < all.length; ) {
-      PLAIN.lastIndex = i;
-      const plain = PLAIN.exec(all)?.[0] ?? "";
-      for (const char of plain) this.put(char);
-      i += plain.length;
-      const control = all[i];
-      if (control === "\x1b") {
-        const m = sequenceAt(all, i);
-        if (m === undefined) {
-          this.rest = all.slice(i);
-          return;
-        }
-        if (m?.[2]) this.control(m[1], m[2]);
-        else if (m) this.escape(m[0]);
-        i += m ? m[0].length : 1;
-        continue;
-      }
-      i++;
-      if (control === "\n" || control === "\v" || control === "\f") this.feed();
-      else if (control === "\r") this.move(0, this.y);
-      else if (control === "\b") this.move(this.x - 1, this.y);
-      else if (control === "\t") this.move((Math.floor(this.x / TAB) + 1) * TAB, this.y);
-      else if (control === "\x0e" || control === "\x0f") this.set = control === "\x0e" ? 1 : 0;
-    }
+    this.rest = read(this.rest + text, PLAIN, this);
+  }
+
+  plain(text: string): void {
+    for (const char of text) this.put(char);
+  }
+
+  sequence(m: RegExpExecArray): void {
+    if (m[2]) this.command(m[1], m[2]);
+    else this.escape(m[0]);
+  }
+
+  control(c: string): void {
+    if (c === "\n" || c === "\v" || c === "\f") this.feed();
+    else if (c === "\r") this.move(0, this.y);
+    else if (c === "\b") this.move(this.x - 1, this.y);
+    else if (c === "\t") this.move((Math.floor(this.x / TAB) + 1) * TAB, this.y);
+    else if (c === "\x0e" || c === "\x0f") this.set = c === "\x0e" ? 1 : 0;
   }
 
   /* What has left at the top, and the screen. */

@@ -105,9 +105,33 @@ const BEGUN = /^\x1b(?:\[[\x20-\x3f]*|\][^\x07\x1b]*\x1b?|[()#%])?$/s;
 const LONGEST = 4096; /* characters of a sequence */
 
 /* The sequence that begins there. null: it is not one; undefined: the text ends within it. */
-export function sequenceAt(text: string, at: number): RegExpExecArray | null | undefined {
+function sequenceAt(text: string, at: number): RegExpExecArray | null | undefined {
   const ahead = text.slice(at, at + LONGEST);
   return SEQUENCE.exec(ahead) ?? (ahead.length < LONGEST && BEGUN.test(ahead) ? undefined : null);
+}
+
+/* What takes a program's output: plain characters, sequences and single control characters. */
+export interface Reader {
+  plain(text: string): void;
+  sequence(m: RegExpExecArray): void;
+  control(c: string): void;
+}
+
+/* Hands a program's output to its reader, cut into what `plain` matches, sequences and control characters. Returns an incomplete sequence at the end. */
+export function read(text: string, plain: RegExp, to: Reader): string {
+  for (let i = 0; i < text.length; ) {
+    plain.lastIndex = i;
+    const found = plain.exec(text)?.[0] ?? "";
+    if (found) to.plain(found);
+    i += found.length;
+    if (i === text.length) break;
+    const m = text[i] === "\x1b" ? sequenceAt(text, i) : null;
+    if (m === undefined) return text.slice(i);
+    if (m) to.sequence(m);
+    else to.control(text[i]);
+    i += m ? m[0].length : 1;
+  }
+  return "";
 }
 
 /* What is neither a control character nor the beginning of a sequence. */
@@ -121,7 +145,7 @@ function append(to: Run[], runs: Run[], ends: boolean): void {
   }
 }
 
-export class Terminal {
+export class Terminal implements Reader {
   private done: Run[] = []; /* lines that can't be written over any more */
   private kept = 0; /* characters of them */
   private rows = [new Row()];
@@ -156,7 +180,7 @@ export class Terminal {
     }
   }
 
-  private sequence(parameters: string, final: string): void {
+  private move(parameters: string, final: string): void {
     const n = Math.min(COLUMNS, Math.max(1, Number.parseInt(parameters, 10) || 1));
     const line = this.rows[this.row];
     if (final === "m" && /^[\d;:]*$/.test(parameters)) this.pen.select(parameters);
@@ -175,30 +199,22 @@ export class Terminal {
   }
 
   write(text: string): void {
-    const all = this.rest + text;
-    this.rest = "";
-    for (let i = 0; i < all.length; ) {
-      PLAIN.lastIndex = i;
-      const plain = PLAIN.exec(all)?.[0] ?? "";
-      if (plain) this.column = this.rows[this.row].put(this.column, plain, this.pen.style);
-      if (this.column > WIDEST) this.newline();
-      i += plain.length;
-      const control = all[i];
-      if (control === "\x1b") {
-        const m = sequenceAt(all, i);
-        if (m === undefined) {
-          this.rest = all.slice(i);
-          return;
-        }
-        if (m?.[2]) this.sequence(m[1], m[2]);
-        i += m ? m[0].length : 1;
-        continue;
-      }
-      i++;
-      if (control === "\n") this.newline();
-      else if (control === "\r") this.column = 0;
-      else if (control === "\b") this.column = Math.max(0, this.column - 1);
-    }
+    this.rest = read(this.rest + text, PLAIN, this);
+  }
+
+  plain(text: string): void {
+    this.column = this.rows[this.row].put(this.column, text, this.pen.style);
+    if (this.column > WIDEST) this.newline();
+  }
+
+  sequence(m: RegExpExecArray): void {
+    if (m[2]) this.move(m[1], m[2]);
+  }
+
+  control(c: string): void {
+    if (c === "\n") this.newline();
+    else if (c === "\r") this.column = 0;
+    else if (c === "\b") this.column = Math.max(0, this.column - 1);
   }
 
   runs(): Run[] {
