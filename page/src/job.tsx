@@ -6,7 +6,7 @@ import { ArrayCard } from "./array";
 import { clock, duration, durationParse, instant, memory, relative } from "./format";
 import { Move, type Wanted } from "./jobs";
 import { Outputs } from "./output";
-import { Card, Confirm, Instant, outcome, Problem, Progress, short, State, useLive, useNow, useTitle, whyOf } from "./parts";
+import { Card, Confirm, Fields, Instant, outcome, Problem, Progress, short, State, useLive, useNow, useTitle, whyOf } from "./parts";
 import { errorText, eventText, plain, type JobEvent, type Said } from "./said";
 import { t, type Sentence } from "./text";
 import { Use } from "./use";
@@ -55,16 +55,7 @@ function Details({ job }: { job: Job }): JSX.Element {
   ];
   return (
     <Card title={t("job.details")}>
-      <dl class="fields">
-        {rows
-          .filter((r) => r[1])
-          .map(([key, value]) => (
-            <div key={key}>
-              <dt>{t(key)}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-      </dl>
+      <Fields rows={rows} />
     </Card>
   );
 }

@@ -1,9 +1,9 @@
 /* nodes.tsx - the cluster as tiles: a node each, coloured by load, state or owner; what is known of one, and taking it out of service. */
-import type { JSX } from "preact";
+import type { ComponentChildren, JSX } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { change } from "./api";
 import { memory, number } from "./format";
-import { Card, Confirm, Instant, jobLink, Problem, short, useLive } from "./parts";
+import { Card, Confirm, Fields, Instant, jobLink, Problem, short, useLive } from "./parts";
 import { hueOf } from "./planlayout";
 import { Habit, Workstations, type Owner } from "./workstations";
 import { lifeText, type LifeEvent } from "./said";
@@ -109,7 +109,7 @@ function One({ node, operator, onDone }: { node: Node; operator: boolean; onDone
     onDone();
   };
   const jobs = [...new Set(node.jobs.map((j) => short(j.id)))];
-  const rows: [Sentence, JSX.Element | string | null][] = [
+  const rows: [Sentence, ComponentChildren][] = [
     ["nodes.state", node.state.split(",").map((s) => t(`node.${s.trim()}` as Sentence)).join(", ")],
     ["col.cpus", t("load.of", { used: node.cpus_used, all: node.cpus })],
     ["submit.memory", node.memory ? t("load.of", { used: memory(node.memory_used), all: memory(node.memory) }) : null],
@@ -118,24 +118,12 @@ function One({ node, operator, onDone }: { node: Node; operator: boolean; onDone
     ["nodes.note", node.note],
     ["nodes.health", node.health],
     ["nodes.drain", node.drain_at ? <Instant at={node.drain_at} /> : null],
+    ["nav.jobs", jobs.length ? jobs.map((id) => <a key={id} class="chip" href={jobLink(id)}>{id}</a>) : t("overview.running.none")],
   ];
   return (
     <Card title={node.name} id="one-node">
       <Problem error={error} />
-      <dl class="fields">
-        {rows
-          .filter((r) => r[1])
-          .map(([key, value]) => (
-            <div key={key}>
-              <dt>{t(key)}</dt>
-              <dd>{value}</dd>
-            </div>
-          ))}
-        <div>
-          <dt>{t("nav.jobs")}</dt>
-          <dd>{jobs.length ? jobs.map((id) => <a key={id} class="chip" href={jobLink(id)}>{id}</a>) : t("overview.running.none")}</dd>
-        </div>
-      </dl>
+      <Fields rows={rows} />
       {operator && (
         <div class="actions">
           <button type="button" class={off ? "" : "danger"} onClick={() => setAsked(true)}>

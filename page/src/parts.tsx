@@ -93,6 +93,22 @@ export function Card(p: { title: string; id?: string; class?: string; children: 
   );
 }
 
+/* What is known of one thing, each under its name; what is missing is left out. */
+export function Fields({ rows }: { rows: [Sentence, ComponentChildren][] }): JSX.Element {
+  return (
+    <dl class="fields">
+      {rows
+        .filter((r) => r[1])
+        .map(([key, value]) => (
+          <div key={key}>
+            <dt>{t(key)}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
 export interface Column<T> {
   head: string;
   cell: (row: T) => ComponentChildren;
