@@ -295,9 +295,10 @@ static int number_take(int tray, const char *name, const struct offer *l, uint64
 			*ret = number;
 			return 0;
 		}
+		int error = errno;
 		/* another user's file or empty directory counts as taken */
 		if (!is_there(tray, number))
-			return err_set(err, -errno, "can't give the request a number: %s", strerror(errno));
+			return err_set(err, -error, "can't give the request a number: %s", strerror(error));
 	}
 	return err_set(err, -EBUSY, "can't give the request a number: too many are taken at the same time");
 }
@@ -345,6 +346,7 @@ static int change_put(const char *dir, int tray, const struct offer *l, const st
 	if (own < 0) {
 		rc = rc < 0 ? rc : -errno;
 		umask(mask);
+		change_drop(tray, name);
 		return err_set(err, rc, "can't keep the request for the server's next start: %s", strerror(-rc));
 	}
 	rc = request_write(own, l, c, err);

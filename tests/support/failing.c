@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 
 static struct {
@@ -66,6 +67,9 @@ PLAIN(rename, (const char *from, const char *to), (from, to))
 PLAIN(renameat2, (int from, const char *old, int to, const char *new, unsigned flags), (from, old, to, new, flags))
 PLAIN(ftruncate64, (int fd, off_t n), (fd, n))
 PLAIN(flock, (int fd, int how), (fd, how))
+PLAIN(link, (const char *from, const char *to), (from, to))
+PLAIN(mkdirat, (int dir, const char *path, mode_t mode), (dir, path, mode))
+PLAIN(renameat, (int from, const char *old, int to, const char *new), (from, old, to, new))
 
 /* A call that writes half of its bytes fails only if there are at least two. */
 #define WRITE(name, parameters, arguments, half)                                                                       \

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -19,10 +21,12 @@
 #include "bag/journal.h"
 #include "base/file.h"
 #include "base/strbuf.h"
+#include "client/tray.h"
 #include "run/live.h"
+#include "run/scribe.h"
 #include "support/failing.h"
 
-static char dir[64], path[96];
+static char dir[64], path[160];
 
 static int setup(void **state)
 {
@@ -219,11 +223,134 @@ static void journals(void **state)
 		}
 }
 
+/* ---- changes for a server that is down ---- */
+
+/* What was promised is there and on disk; of the rest nothing is left. */
+static void left_for_later(void **state)
+{
+	static const struct change submission = {.path = "/v1/jobs", .body = "{\"script\":\"true\"}"};
+	struct offer offer = {.next = 13, .server = "pine"};
+	const char *failed = "";
+	struct err err = {.text = ""};
+	int kept = 0;
+
+	assert_int_equal(tray_make(dir, false, offer.tray, &err), 0);
+	assert_int_equal(offer_write(dir, &offer, &err), 0);
+	snprintf(path, sizeof path, "%s/%s", dir, offer.tray);
+	int tray = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	for (int halved = 0; halved < 2; halved++, failed = "")
+		for (int at = 1; failed; at++) {
+			int before = descriptors();
+			uint64_t number = 0;
+			failing_begin(at, ENOSPC, halved);
+			int rc = tray_put(dir, &offer, &submission, &number, &err);
+			failed = failing_end();
+			assert_int_equal(descriptors(), before);
+			if (rc == 0) {
+				struct kept x;
+				struct tray_name name = {.number = number};
+				assert_int_equal(number, 13 + kept++);
+				assert_int_equal(tray_read(tray, &name, getegid(), &x, &err), 0);
+				kept_fini(&x);
+			} else {
+				if (rc != -ENOSPC && rc != -ESTALE)
+					fail_msg("%s: %d, %s", failed, rc, err.text);
+			}
+			assert_int_equal(entries(path), 2 + kept);
+		}
+	/* the request before its name, both before the number, and that before the answer */
+	assert_string_equal(failing_calls(), "open64 mkdirat openat64 openat64 write fsync fsync renameat fsync fsync "
+					     "open64 ");
+	close(tray);
+}
+
+/* An offer is the old one or the new one; on a full disk there may be none. */
+static void offered(void **state)
+{
+	struct offer old = {.tray = "g1", .next = 13, .server = "pine"}, new = old, now;
+	const char *failed = "";
+	struct err err;
+
+	new.next = 99;
+	for (int error = ENOSPC; error; error = error == ENOSPC ? EIO : 0, failed = "")
+		for (int at = 1; failed; at++) {
+			assert_int_equal(offer_write(dir, &old, &err), 0);
+			int before = descriptors();
+			failing_begin(at, error, false);
+			int rc = offer_write(dir, &new, &err);
+			failed = failing_end();
+			assert_int_equal(descriptors(), before);
+			assert_int_equal(offer_read(dir, &now, &err), 0);
+			assert_true(now.next == 99 || (rc < 0 && now.next == 13));
+			assert_true(rc == 0 || rc == -error);
+		}
+}
+
+/* ---- checkpoints ---- */
+
+/* Does one task of a scribe, of which the call `at` fails; returns its errno. */
+static int scribed(struct scribe_order *s, int at)
+{
+	int status;
+
+	failing_begin(at, ENOSPC, false);
+	pid_t pid = scribe_start(s);
+	failing_end();
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* The link `last` always names the checkpoint that was good before, or the new one. */
+static void checkpointed(void **state)
+{
+	const struct identity self = {.uid = geteuid(), .gid = getegid()};
+	struct order o = {.checkpoint = {.method = CHECKPOINT_SIGNAL, .keep = 1}};
+	struct scribe_page *page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct scribe_order s = {.o = &o, .who = &self, .dir = path, .page = page};
+	char name[200], last[32];
+	int64_t good = 0;
+	int rc = -1;
+
+	assert_true(page != MAP_FAILED);
+	s.task = SCRIBE_FIND;
+	assert_int_equal(scribed(&s, 0), 0);
+	assert_int_equal(page->number, 0);
+	for (int at = 1; rc != 0 || at < 8; at++) {
+		assert_true(at < 30);
+		s.task = SCRIBE_PREPARE;
+		assert_int_equal(scribed(&s, 0), 0);
+		s.number = page->number;
+		assert_true(s.number > good);
+		snprintf(name, sizeof name, "%s/new/done", path);
+		close(creat(name, 0600));
+		s.task = SCRIBE_LOOK;
+		page->good = 0;
+		rc = scribed(&s, at);
+		assert_true(rc == 0 || rc == ENOSPC);
+		snprintf(name, sizeof name, "%s/last", path);
+		ssize_t n = readlink(name, last, sizeof last - 1);
+		last[n > 0 ? n : 0] = '\0';
+		if (page->good) { /* from then on it is good, whatever else failed */
+			assert_int_equal(page->good, s.number);
+			good = s.number;
+		}
+		assert_true(atoll(last) == good || (rc != 0 && atoll(last) == s.number));
+		good = atoll(last);
+		if (good) {
+			snprintf(name, sizeof name, "%s/%s/done", path, last);
+			assert_int_equal(access(name, F_OK), 0);
+		}
+	}
+	munmap(page, sizeof *page);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {TEST(replaced), TEST(begun_anyway), TEST(journals)};
+	const struct CMUnitTest tests[] = {TEST(replaced),	 TEST(begun_anyway), TEST(journals),
+					   TEST(left_for_later), TEST(offered),	     TEST(checkpointed)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
