@@ -286,6 +286,7 @@ int keys_load(const struct home *h, struct keys *ret, struct err *err)
 int keys_store(const struct home *h, const char *key, const char *cert, struct err *err)
 {
 	char now[PATH_MAX + 16], old[PATH_MAX + 16];
+	struct keys k;
 	int rc;
 
 	snprintf(now, sizeof now, "%s/node.key", h->state);
@@ -298,8 +299,8 @@ int keys_store(const struct home *h, const char *key, const char *cert, struct e
 		rc = home_write(h, "node.crt", 0644, cert, strlen(cert), err);
 	if (rc == 0)
 		unlink(old);
-	else
-		keys_restore(h);
+	else if (keys_load(h, &k, NULL) == 0) /* which keeps the key that fits the certificate */
+		keys_fini(&k);
 	return rc;
 }
 

@@ -71,7 +71,7 @@ struct keys {
 	char *key, *cert, *ca; /* PEM */
 };
 int keys_load(const struct home *h, struct keys *ret, struct err *err);
-/* Stores both files so that they are both new or both old after a crash. */
+/* Stores both files so that they are both new or both old after a crash, and after an error. */
 int keys_store(const struct home *h, const char *key, const char *cert, struct err *err);
 void keys_fini(struct keys *k);
 

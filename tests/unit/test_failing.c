@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "agent/home.h"
 #include "bag/journal.h"
 #include "base/file.h"
 #include "base/strbuf.h"
@@ -25,6 +26,7 @@
 #include "run/live.h"
 #include "run/scribe.h"
 #include "support/failing.h"
+#include "tls/pki.h"
 
 static char dir[64], path[160];
 
@@ -223,6 +225,64 @@ static void journals(void **state)
 		}
 }
 
+/* ---- keys of a node ---- */
+
+/* Makes a key, and a certificate for it. */
+static void pair_make(const struct strbuf *authority, struct strbuf *ret_key, struct strbuf *ret_cert)
+{
+	struct cert_names who = {.role = CERT_NODE, .name = "n1", .join = 1};
+	struct strbuf csr = {0};
+	struct err err;
+
+	assert_int_equal(pki_key(ret_key, &err), 0);
+	assert_int_equal(pki_request(ret_key->text, &csr, &err), 0);
+	assert_int_equal(pki_issue(authority[0].text, authority[1].text, csr.text, csr.n, &who, "localhost", 3600,
+				   ret_cert, &err),
+			 0);
+	strbuf_fini(&csr);
+}
+
+/* A renewal of the certificate: the node has its old key or its new one, and the certificate that
+ * belongs to it. */
+static void keys_renewed(void **state)
+{
+	struct strbuf authority[2] = {{0}}, key[2] = {{0}}, cert[2] = {{0}};
+	struct home h = {.given = true};
+	const char *failed = "";
+	struct keys k;
+	struct err err;
+
+	snprintf(h.state, sizeof h.state, "%s", dir);
+	assert_int_equal(pki_authority("oak", &authority[0], &authority[1], &err), 0);
+	for (int i = 0; i < 2; i++)
+		pair_make(authority, &key[i], &cert[i]);
+	assert_int_equal(home_write(&h, "ca.crt", 0644, authority[1].text, authority[1].n, &err), 0);
+	for (int halved = 0; halved < 2; halved++, failed = "")
+		for (int at = 1; failed; at++) {
+			assert_int_equal(keys_store(&h, key[0].text, cert[0].text, &err), 0);
+			int before = descriptors();
+			failing_begin(at, ENOSPC, halved);
+			int rc = keys_store(&h, key[1].text, cert[1].text, &err);
+			failed = failing_end();
+			assert_int_equal(descriptors(), before);
+			if (rc < 0) {
+				assert_int_equal(rc, -ENOSPC);
+				assert_non_null(strstr(err.text, dir));
+			}
+			assert_int_equal(keys_load(&h, &k, &err), 0);
+			bool new = strcmp(k.key, key[1].text) == 0;
+			assert_true(new || rc < 0);
+			assert_string_equal(k.key, key[new].text);
+			assert_string_equal(k.cert, cert[new].text);
+			keys_fini(&k);
+		}
+	for (int i = 0; i < 2; i++) {
+		strbuf_fini(&authority[i]);
+		strbuf_fini(&key[i]);
+		strbuf_fini(&cert[i]);
+	}
+}
+
 /* ---- changes for a server that is down ---- */
 
 /* What was promised is there and on disk; of the rest nothing is left. */
@@ -349,8 +409,9 @@ static void checkpointed(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {TEST(replaced),	 TEST(begun_anyway), TEST(journals),
-					   TEST(left_for_later), TEST(offered),	     TEST(checkpointed)};
+	const struct CMUnitTest tests[] = {TEST(replaced),     TEST(begun_anyway),   TEST(journals),
+					   TEST(keys_renewed), TEST(left_for_later), TEST(offered),
+					   TEST(checkpointed)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
