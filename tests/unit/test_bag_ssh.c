@@ -212,7 +212,7 @@ static void pauses(void **state)
 	r = ended(p, 1, now + 121);
 	assert_true(r.state == REQUEST_FAILED && r.fate == FATE_TAKEN);
 	p->kind->destroy(p);
-	/* one that had joined is not, and what ends it later is no failure to join */
+	/* one that had joined is not given up */
 	p = made("ssh:n1");
 	p->kind->poll(p, now);
 	assert_int_equal(p->kind->request(p, 1, 60, &err), 1);

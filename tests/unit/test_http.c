@@ -3,6 +3,7 @@
  * and clients share the test's process and turn by turn its loop, so that every moment can be
  * chosen.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <setjmp.h>
@@ -170,6 +171,55 @@ static void listens_for_the_page(void **state)
 	strbuf_fini(&body);
 	hang_up(e);
 	hang_up(local);
+}
+
+/* One client has one key, however many addresses of its network it takes; names of families. */
+static void addresses(void **state)
+{
+	static const struct {
+		int family;
+		const char *address, *text;
+	} of[] = {{AF_INET, "10.1.2.3", "10.1.2.3"},
+		  {AF_INET6, "2001:db8::5", "2001:db8::5"},
+		  {AF_INET6, "::ffff:10.1.2.3", "10.1.2.3"}};
+	char text[64], where[64], wanted[160];
+	int fd[2], other[2], port, n;
+	struct err err;
+
+	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+		struct sockaddr_storage a = {.ss_family = (sa_family_t)of[i].family};
+		void *to = of[i].family == AF_INET ? (void *)&((struct sockaddr_in *)&a)->sin_addr
+						   : (void *)&((struct sockaddr_in6 *)&a)->sin6_addr;
+		assert_int_equal(inet_pton(of[i].family, of[i].address, to), 1);
+		address_text(&a, text, sizeof text);
+		assert_string_equal(text, of[i].text);
+	}
+	address_text(&(struct sockaddr_storage){.ss_family = AF_UNIX}, text, sizeof text);
+	assert_string_equal(text, "");
+	assert_true(address_key("2001:db8:0:1::1") == address_key("2001:db8:0:1:ffff::2"));
+	assert_true(address_key("2001:db8:0:1::1") != address_key("2001:db8:0:2::1"));
+	assert_true(address_key("10.1.2.3") == address_key("10.1.2.3"));
+	assert_true(address_key("10.1.2.3") != address_key("10.1.2.4"));
+	assert_int_equal(sockets_listen("127.0.0.1:0", fd, &port, &err), 1);
+	assert_true(port > 0);
+	snprintf(where, sizeof where, "127.0.0.1:%d", port);
+	snprintf(wanted, sizeof wanted, "can't listen on %s: another program does; end it, or set another port", where);
+	assert_int_equal(sockets_listen(where, other, &n, &err), -EADDRINUSE);
+	assert_string_equal(err.text, wanted);
+	close(fd[0]);
+	assert_int_equal(sockets_listen("192.0.2.1:0", other, &n, &err), -EADDRNOTAVAIL);
+	assert_true(sockets_listen("no port", other, &n, &err) < 0);
+	n = sockets_listen(":0", fd, &port, &err); /* one socket for each family, with the same number */
+	assert_true(n == 1 || n == 2);
+	for (int i = 0; i < n; i++) {
+		struct sockaddr_storage a;
+		socklen_t size = sizeof a;
+		assert_int_equal(getsockname(fd[i], (struct sockaddr *)&a, &size), 0);
+		assert_int_equal(ntohs(a.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&a)->sin6_port
+							       : ((struct sockaddr_in *)&a)->sin_port),
+				 port);
+		close(fd[i]);
+	}
 }
 
 static int setup(void **state)
@@ -912,6 +962,7 @@ int main(void)
 		WITH_SERVER(answers_pipelines_in_order),
 		WITH_SERVER(serves_a_thousand_connections),
 		WITH_SERVER(listens_for_the_page),
+		cmocka_unit_test(addresses),
 		WITH_SERVER(streams_yield),
 		WITH_SERVER(streams_much_and_little),
 		WITH_SERVER(bears_leaving_at_every_byte),

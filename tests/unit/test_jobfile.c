@@ -1,13 +1,16 @@
 /*
  * test_jobfile.c - job descriptions: what is taken, and what is said of the rest.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "client/jobfile.h"
 
 static void keys_and_values(void **state)
@@ -55,6 +58,56 @@ static void mistakes(void **state)
 	jobfile_fini(&f);
 }
 
+/* Every name of every item, written in other ways; the longest description; files. */
+static void names(void **state)
+{
+	static const struct {
+		const char *key;
+		enum job_item item;
+	} all[] = {{"PROGRAM", ITEM_PROGRAM},
+		   {"program-class", ITEM_CLASS},
+		   {"class", ITEM_CLASS},
+		   {"Type", ITEM_TYPE},
+		   {"job_type", ITEM_TYPE},
+		   {"partition", ITEM_PARTITION},
+		   {"processors", ITEM_PROCESSORS},
+		   {"number of processors", ITEM_PROCESSORS},
+		   {"maximum runtime", ITEM_RUNTIME},
+		   {"run time", ITEM_RUNTIME},
+		   {"wall-time", ITEM_RUNTIME},
+		   {"deadline", ITEM_DEADLINE},
+		   {"niceuntil", ITEM_DEADLINE},
+		   {"checkpoint interval", ITEM_INTERVAL},
+		   {"CheckpointDuration", ITEM_DURATION}};
+	static const char *const other[] = {"Programs", "Progra", "Program x", "Number", "Nice", "Checkpoint", ""};
+	char *text = mem_zalloc(JOBFILE_MOST + 2), line[80];
+	struct jobfile f;
+	struct err err;
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		snprintf(line, sizeof line, "%s=x", all[i].key);
+		assert_int_equal(jobfile_parse(line, strlen(line), &f, &err), 0);
+		for (int k = 0; k < JOB_ITEMS; k++)
+			assert_int_equal(f.value[k] != NULL, k == (int)all[i].item);
+		jobfile_fini(&f);
+	}
+	for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+		snprintf(line, sizeof line, "%s=x", other[i]);
+		assert_int_equal(jobfile_parse(line, strlen(line), &f, &err), -EINVAL);
+		jobfile_fini(&f);
+	}
+	memset(text, '#', JOBFILE_MOST + 1);
+	assert_int_equal(jobfile_parse(text, JOBFILE_MOST, &f, &err), 0);
+	assert_int_equal(jobfile_parse(text, JOBFILE_MOST + 1, &f, &err), -EFBIG);
+	free(text);
+	assert_int_equal(jobfile_read("/no/such/file", &f, &err), -ENOENT);
+	assert_string_equal(err.text, "job description /no/such/file: No such file or directory");
+	assert_true(jobfile_read("/etc/passwd", &f, &err) < 0);
+	assert_memory_equal(err.text, "/etc/passwd: line 1: ", 21);
+	jobfile_fini(&f);
+	assert_int_equal(jobfile_read("/dev/zero", &f, &err), -EFBIG);
+}
+
 static void hours(void **state)
 {
 	struct err err;
@@ -77,6 +130,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keys_and_values),
 		cmocka_unit_test(mistakes),
+		cmocka_unit_test(names),
 		cmocka_unit_test(hours),
 	};
 

@@ -28,9 +28,21 @@ static void test_text(void **state)
 {
 	struct owner_rules r = rules("idle");
 	struct err err;
-	static const char *const bad[] = {
-		"",	      "often",	      "idle;quiet=",	 "idle;quiet=-1", "share;keep=91", "share;keep=",
-		"hours=8-18", "idle;owners=", "idle;owners=a b", "idle;;",	  "hours",	   "idle;share"};
+	static const char *const bad[] = {"",
+					  "often",
+					  "idle;quiet=",
+					  "idle;quiet=-1",
+					  "share;keep=91",
+					  "share;keep=",
+					  "hours=8-18",
+					  "idle;owners=",
+					  "idle;owners=a b",
+					  "idle;;",
+					  "hours",
+					  "idle;share",
+					  "share;keep=1x",
+					  "share;keep=x",
+					  "share;pressure=maybe"};
 
 	assert_int_equal(r.quiet, 300);
 	assert_int_equal(r.give_back, 60);
@@ -198,6 +210,70 @@ static void test_memory_comes_back(void **state)
 	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RUN);
 }
 
+/* Each threshold from both sides, and the lower one that holds a claim. */
+static void test_thresholds(void **state)
+{
+	struct owner_rules r = rules("share;return=1h;keep=20");
+	struct owner_claim o = {0};
+	struct owner_view v = view(1000);
+
+	v.memory_free = 20;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RUN);
+	v.memory_free = 19.9;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_STOP);
+	assert_int_equal(o.cause, OWNER_MEMORY);
+	v.now += 60000;
+	v.memory_free = 29.9; /* holds it */
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_STOP);
+	v.now += 60000;
+	v.memory_free = 30; /* calm begins */
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_STOP);
+	v.now += 30000;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RUN);
+	v = view(1000);
+	v.memory_stalls = 10;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RUN);
+	v.memory_stalls = 10.1;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_STOP);
+	v.memory_stalls = 5.1;
+	v.now += 60000;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_STOP);
+	v.memory_stalls = 5;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_STOP);
+	v.now += 30000;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RUN);
+	v = view(1000);
+	v.cpus = v.running = 4;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RUN);
+	v.now += 1999;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RUN);
+	v.now++;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_STOP);
+	assert_int_equal(o.cause, OWNER_LOAD);
+	assert_int_equal(o.since, 3000);
+	v.running = 3;
+	v.now += 60000;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_STOP);
+	v.running = 2;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_STOP);
+	v.now += 30000;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RUN);
+	v.running = 3; /* not enough to stop it again */
+	v.now += 60000;
+	assert_int_equal(owner_decide(&o, &r, &v), OWNER_RUN);
+	assert_int_equal(rules("share;keep=0").keep, 0);
+	assert_int_equal(rules("share;keep=90").keep, 90);
+	assert_true(rules("share;pressure=yes").pressure && !rules("share;pressure=no").pressure);
+	assert_int_equal(rules("share").policy, OWNER_SHARE);
+	assert_int_equal(rules("idle").policy, OWNER_IDLE);
+	static const char *const causes[] = {
+		[OWNER_NOTHING] = "nothing",	    [OWNER_PAUSED] = "paused by the owner",
+		[OWNER_HOUR] = "the owner's hours", [OWNER_INPUT] = "input at this machine",
+		[OWNER_MEMORY] = "memory is short", [OWNER_LOAD] = "the owner's programs need the processors"};
+	for (int i = 0; i < OWNER_CAUSES; i++)
+		assert_string_equal(owner_cause_text((enum owner_cause)i), causes[i]);
+}
+
 static void test_habit(void **state)
 {
 	char text[HABIT_HOURS + 1], again[HABIT_HOURS + 1];
@@ -238,6 +314,7 @@ int main(void)
 		cmocka_unit_test(test_hours),
 		cmocka_unit_test(test_hysteresis),
 		cmocka_unit_test(test_memory_comes_back),
+		cmocka_unit_test(test_thresholds),
 		cmocka_unit_test(test_habit),
 	};
 

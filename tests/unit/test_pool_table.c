@@ -69,6 +69,8 @@ static void frames(void **state)
 	head = json_loads(text, 0, NULL);
 	assert_int_equal(peer_report_read(head, &back, &err), 0);
 	assert_true(back.load.speed == 2.5 && back.cpus == 4 && !back.closed);
+	assert_true(back.run == r.run && back.seq == r.seq && back.memory == r.memory && back.load.idle == 1 &&
+		    back.load.free == 1 && back.load.ours == 0);
 	assert_string_equal(back.arch, "x86_64");
 	json_object_set_new(head, "idle", json_real(1.5));
 	assert_int_equal(peer_report_read(head, &back, &err), -EINVAL);
@@ -89,6 +91,136 @@ static void needs(void **state)
 	assert_int_equal(pool_need_parse("", &need, &err), 0);
 	assert_int_equal(pool_need_parse("cpus=2", &need, &err), -EINVAL);
 	assert_int_equal(pool_need_parse("mem=lots", &need, &err), -EINVAL);
+	assert_int_equal(pool_need_parse("mem=0", &need, &err), -EINVAL);
+	assert_int_equal(pool_need_parse("arch=", &need, &err), -EINVAL);
+	assert_string_equal(err.text, "arch=: allowed are arch=NAME and mem=SIZE (as in mem=2gb)");
+	assert_int_equal(pool_need_parse("mem=1kb,", &need, &err), 0);
+	assert_int_equal(need.memory, 1);
+	assert_string_equal(need.arch, "");
+	char text[80];
+	snprintf(text, sizeof text, "arch=%0*d", (int)sizeof need.arch - 1, 1);
+	assert_int_equal(pool_need_parse(text, &need, &err), 0);
+	assert_int_equal(strlen(need.arch), sizeof need.arch - 1);
+	snprintf(text, sizeof text, "arch=%0*d", (int)sizeof need.arch, 1);
+	assert_int_equal(pool_need_parse(text, &need, &err), -EINVAL);
+	snprintf(text, sizeof text, "mem=%060d", 1);
+	assert_int_equal(pool_need_parse(text, &need, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "a word has at most 63 characters"));
+}
+
+/* What must be true of a station for a task to go there; what is worth a report. */
+static void usable(void **state)
+{
+	const struct pool_need need = {.arch = "x86_64", .memory = 1 << 20};
+	struct peer_report r = report_of(2, 2), other;
+	struct pool_table t = {0};
+	struct pool_entry *e = pool_table_add(&t, "m", "h:1"), good;
+
+	assert_string_equal(e->member.where, "h:1");
+	e->linked = true;
+	assert_false(pool_entry_usable(e, &need, 0, INTERVAL)); /* nothing was heard of it */
+	assert_true(pool_table_report(e, &r, 1000));
+	good = *e;
+	assert_true(pool_entry_usable(e, &need, 1000 + 3 * INTERVAL, INTERVAL));
+	assert_false(pool_entry_usable(e, &need, 1001 + 3 * INTERVAL, INTERVAL));
+	assert_false(pool_entry_usable(e, &(struct pool_need){.memory = (1 << 20) + 1}, 1000, INTERVAL));
+	assert_false(pool_entry_usable(e, &(struct pool_need){.arch = "x86"}, 1000, INTERVAL));
+	assert_false(pool_table_has(&t, &(struct pool_need){.memory = (1 << 20) + 1}));
+	for (int i = 0; i < 4; i++) {
+		*e = good;
+		if (i == 0)
+			e->linked = false;
+		else if (i == 1)
+			e->removed = true;
+		else if (i == 2)
+			e->report.closed = true;
+		else
+			e->report.run = 0;
+		assert_false(pool_entry_usable(e, &need, 1000, INTERVAL));
+	}
+	*e = good;
+	e->placed = 5;
+	r.seq = 1;
+	r.run = 8; /* it was restarted, and counts from the beginning */
+	assert_true(pool_table_report(e, &r, 1500));
+	assert_int_equal(e->placed, 0);
+	assert_int_equal(e->heard, 1500);
+	assert_null(pool_table_find(&t, "l"));
+	assert_null(pool_table_find(&t, "n"));
+	pool_table_add(&t, "n", "h:2");
+	pool_table_add(&t, "a", "h:3");
+	assert_string_equal(t.entries.v[0].member.name, "a");
+	assert_string_equal(pool_table_find(&t, "n")->member.where, "h:2");
+	pool_table_fini(&t);
+	for (int i = 0; i < 12; i++) {
+		other = r;
+		switch (i) {
+		case 0:
+			other.run++;
+			break;
+		case 1:
+			other.closed = true;
+			break;
+		case 2:
+			other.cpus++;
+			break;
+		case 3:
+			other.load.ours++;
+			break;
+		case 4:
+			other.load.interactive++;
+			break;
+		case 5:
+			other.load.batch++;
+			break;
+		case 6:
+			other.load.idle -= 0.11;
+			break;
+		case 7:
+			other.load.free -= 0.11;
+			break;
+		case 8:
+			other.load.speed *= 1.11;
+			break;
+		case 9:
+			other.load.idle -= 0.09;
+			break;
+		case 10:
+			other.load.speed *= 1.09;
+			break;
+		default:
+			other.seq++;
+			other.memory++;
+			break;
+		}
+		assert_int_equal(pool_band_left(&r, &other), i < 9);
+	}
+}
+
+/* At the same load the station with more processors gets the task. */
+static void shared_load(void **state)
+{
+	struct pool_table t = {.rule = {.policy = PLACE_FIM}};
+	struct peer_report narrow = report_of(1, 1), wide = report_of(1, 4);
+
+	for (int kind = 0; kind < 3; kind++) {
+		*(kind == 0 ? &narrow.load.ours : kind == 1 ? &narrow.load.interactive : &narrow.load.batch) = 1;
+		wide.load = narrow.load;
+		struct pool_entry *e = pool_table_add(&t, "a", "h:1");
+		e->linked = true;
+		narrow.seq++, wide.seq++;
+		pool_table_report(e, &narrow, 0);
+		e = pool_table_add(&t, "b", "h:2");
+		e->linked = true;
+		pool_table_report(e, &wide, 0);
+		struct pool_entry *got = pool_table_choose(&t, &(struct pool_need){0}, 0, INTERVAL);
+		if (got)
+			assert_string_equal(got->member.name, "b");
+		else
+			assert_int_not_equal(kind, 0);
+		narrow.load.ours = narrow.load.interactive = narrow.load.batch = 0;
+	}
+	pool_table_fini(&t);
 }
 
 static const struct pool_entry *chosen(struct pool_table *t, int64_t now)
@@ -248,6 +380,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames),
 		cmocka_unit_test(needs),
+		cmocka_unit_test(usable),
+		cmocka_unit_test(shared_load),
 		cmocka_unit_test(ages),
 		cmocka_unit_test(on_their_way),
 		cmocka_unit_test(announces_where_it_listens),

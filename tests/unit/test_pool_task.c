@@ -50,6 +50,8 @@ static size_t drain(int fd, char *buf, size_t size)
 	return n;
 }
 
+static char said[1024]; /* the standard error of the last task that finished */
+
 /* Waits for the end of its keeper: the bytes of the result. */
 static size_t finish(struct pool_task *t, struct pool_result *ret, char *out, size_t size)
 {
@@ -57,7 +59,7 @@ static size_t finish(struct pool_task *t, struct pool_result *ret, char *out, si
 	size_t n;
 
 	drain(t->out, out, size);
-	drain(t->err, text, sizeof text);
+	drain(t->err, said, sizeof said);
 	n = drain(t->result, text, sizeof text);
 	memcpy(ret, text, sizeof *ret);
 	assert_int_equal(waitpid(t->keeper, NULL, 0), t->keeper);
@@ -165,6 +167,9 @@ static void memory(void **state)
 	close(t.in);
 	assert_int_equal(finish(&t, &r, out, sizeof out), sizeof r);
 	assert_int_equal(r.status, SIGKILL);
+	assert_memory_equal(said, "shunt-pool: the task was ended: it used ", 40);
+	assert_non_null(strstr(said, " of memory, and may use 50 MB (mem=)\n"));
+	assert_string_equal(strchr(said, '\n'), "\n"); /* once */
 	start_within("head -c 1m /dev/zero | tail | wc -c", 50 << 10, lease, &t);
 	close(t.in);
 	assert_int_equal(finish(&t, &r, out, sizeof out), sizeof r);
@@ -172,13 +177,54 @@ static void memory(void **state)
 	pool_lease_free(lease);
 }
 
+static void run(const char *program, const char *dir, struct pool_result *ret, char *out, size_t size)
+{
+	const char *argv[] = {program, NULL}, *env[] = {"PATH=/usr/bin:/bin", NULL};
+	struct peer_start s = {.id = 1, .argv = argv, .env = env, .dir = dir};
+	struct pool_lease *lease = pool_lease_create();
+	struct pool_task t;
+	struct err err;
+
+	lease->until = INT64_MAX;
+	assert_int_equal(pool_task_start(&s, &(struct pool_user){0}, lease, &t, &err), 0);
+	close(t.in);
+	assert_int_equal(finish(&t, ret, out, size), sizeof *ret);
+	pool_lease_free(lease);
+}
+
+/* The status of a program that can't be run, as of a shell; a missing directory is replaced. */
+static void programs(void **state)
+{
+	static const struct {
+		const char *program;
+		int status;
+		const char *said;
+	} cases[] = {
+		{"no-such-program", 127, "shunt-pool: no-such-program: No such file or directory\n"},
+		{"/no/such/program", 127, "shunt-pool: /no/such/program: No such file or directory\n"},
+		{"/etc/passwd", 126, "shunt-pool: /etc/passwd: Permission denied\n"},
+		{"/tmp", 126, "shunt-pool: /tmp: Permission denied\n"},
+	};
+	struct pool_result r;
+	char out[1024];
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		run(cases[i].program, "/", &r, out, sizeof out);
+		assert_int_equal(WEXITSTATUS(r.status), cases[i].status);
+		assert_string_equal(said, cases[i].said);
+	}
+	run("pwd", "/no/such/directory", &r, out, sizeof out);
+	assert_string_equal(out, "/\n");
+	run("pwd", "/usr", &r, out, sizeof out);
+	assert_string_equal(out, "/usr\n");
+	assert_true(r.cpu_ms >= 0 && r.cpu_ms < 60000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(streams),
-		cmocka_unit_test(nothing_is_left),
-		cmocka_unit_test(keeper_stopped),
-		cmocka_unit_test(memory),
+		cmocka_unit_test(streams),	  cmocka_unit_test(programs), cmocka_unit_test(nothing_is_left),
+		cmocka_unit_test(keeper_stopped), cmocka_unit_test(memory),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
