@@ -190,6 +190,62 @@ static void guesses_are_counted(void **state)
 	assert_int_equal(remote(f, by("u1.x.y"), "GET", "/v1/whoami", NULL), 401);
 }
 
+/* The list of those who guess is bounded: whoever began first is forgotten. */
+static void guessers_are_bounded(void **state)
+{
+	enum { KEPT = 1024 };
+	struct site *f = *state;
+
+	for (int i = 1; i <= 20; i++) {
+		assert_false(failures_many(f->s, 1));
+		assert_int_equal(failures_add(f->s, 1), i);
+	}
+	assert_true(failures_many(f->s, 1));
+	assert_false(failures_many(f->s, 2));
+	assert_int_equal(tokens_of(f->s)->failures.n, 1); /* to ask adds nobody */
+	pass(f, 1);
+	for (uint64_t from = 2; from <= KEPT; from++)
+		assert_int_equal(failures_add(f->s, from), 1);
+	assert_true(failures_many(f->s, 1));
+	assert_int_equal(failures_add(f->s, KEPT + 1), 1);
+	assert_int_equal(tokens_of(f->s)->failures.n, KEPT);
+	assert_false(failures_many(f->s, 1));
+	assert_int_equal(failures_add(f->s, 2), 2);
+	pass(f, 59);
+	assert_int_equal(failures_add(f->s, 2), 3);
+	pass(f, 1);
+	assert_int_equal(failures_add(f->s, 2), 1);
+}
+
+/* How a token is shown, and what the list says of its use. */
+static void tokens_are_shown(void **state)
+{
+	struct site *f = *state;
+	char token[TOKEN_SIZE], head[TOKEN_SIZE + 16];
+	static const struct {
+		const char *before;
+		int status;
+	} ways[] = {{"Bearer ", 200}, {"bearer    ", 200}, {"Bearer", 401}, {"Basic ", 401}, {"", 401}};
+
+	token_made(f, USER, "{\"kind\":\"login\"}", token);
+	assert_int_equal(site_ask(f, USER, "GET", "/v1/tokens", NULL), 200);
+	says(f, "\"uses\":null,\"used\":null");
+	pass(f, 7);
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+		snprintf(head, sizeof head, "%s%s", ways[i].before, token);
+		assert_int_equal(
+			remote(f, (struct bare_client){.header = {{"Authorization", head}}}, "GET", "/v1/whoami", NULL),
+			ways[i].status);
+	}
+	assert_int_equal(site_ask(f, USER, "GET", "/v1/tokens", NULL), 200);
+	says(f, "\"created\":1800000000,");
+	says(f, "\"used\":1800000007");
+	token_made(f, getuid(), "{\"kind\":\"join\",\"uses\":3,\"name\":\"n9\"}", token);
+	assert_int_equal(site_ask(f, getuid(), "GET", "/v1/tokens", NULL), 200);
+	says(f, "\"name\":\"n9\",");
+	says(f, "\"uses\":3,");
+}
+
 static void tokens_end(void **state)
 {
 	struct site *f = *state;
@@ -758,6 +814,8 @@ int main(int argc, char **argv)
 		TEST(who_gets_tokens),
 		TEST(wrong_tokens),
 		TEST(guesses_are_counted),
+		TEST(guessers_are_bounded),
+		TEST(tokens_are_shown),
 		TEST(tokens_end),
 		TEST(names_are_compared),
 		TEST(tokens_are_limited),
