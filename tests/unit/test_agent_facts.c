@@ -2,6 +2,7 @@
  * test_agent_facts.c - what an agent knows of its machine and keeps of its cluster: facts, health,
  * files.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -11,10 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+#include <utime.h>
 
 #include <cmocka.h>
 
+#include "agent/agent_internal.h"
 #include "agent/ask.h"
 #include "agent/facts.h"
 #include "agent/health.h"
@@ -440,15 +444,127 @@ static void test_where(void **state)
 	}
 }
 
+/* ---- views of the queue ---- */
+
+static void view_piece(struct agent *a, const char *name, int64_t size, int64_t at, const char *data)
+{
+	json_t *head = json_object();
+
+	if (name)
+		json_object_set_new(head, "name", json_string(name));
+	json_object_set_new(head, "size", json_integer(size));
+	json_object_set_new(head, "at", json_integer(at));
+	views_frame(a, head, data, strlen(data));
+	json_decref(head);
+}
+
+static void view_is(const struct agent *a, const char *name, const char *text)
+{
+	struct strbuf got = {0};
+
+	assert_int_equal(views_has(a, name), text != NULL);
+	assert_int_equal(views_read(a, name, &got), text ? 0 : -ENOENT);
+	assert_string_equal(strbuf_text(&got), text ? text : "");
+	strbuf_fini(&got);
+}
+
+/* A view is shown once all pieces came, in their order; until then there is the one before. */
+static void test_views(void **state)
+{
+	struct agent *a = mem_zalloc(sizeof *a);
+	char path[300], other[300], name[80];
+	int left = 0;
+
+	snprintf(a->home.state, sizeof a->home.state, "%s", dir);
+	file_make("offline", "x", "");
+	file_make("offline/views", "leftover", "text");
+	views_start(a);
+	view_is(a, "leftover", "text");
+	view_piece(a, "abc", 10, 0, "01234");
+	view_is(a, "abc", NULL);
+	view_piece(a, "abc", 10, 6, "6789");   /* a gap */
+	view_piece(a, "abc", 10, 5, "56789a"); /* too much */
+	view_piece(a, "abd", 10, 5, "56789");  /* another's */
+	view_is(a, "abc", NULL);
+	view_piece(a, "abc", 10, 5, "56789");
+	view_is(a, "abc", "0123456789");
+	view_piece(a, "abc", 10, 5, "xxxxx"); /* it was complete */
+	view_is(a, "abc", "0123456789");
+	view_piece(a, "abc", 4, 0, "ab");
+	view_is(a, "abc", "0123456789");
+	view_piece(a, "abe", 2, 0, "cd"); /* takes the place of one that is not complete */
+	view_is(a, "abe", "cd");
+	view_is(a, "abc", "0123456789");
+	view_piece(a, "abc", 4, 2, "cd");
+	view_is(a, "abc", "0123456789");
+	view_piece(a, "abc", 0, 0, "");
+	view_is(a, "abc", NULL);
+	static const char *const bad[] = {"ab", "../x", "a/b", "", "a b", NULL};
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		view_piece(a, bad[i], 1, 0, "x");
+		if (bad[i])
+			view_is(a, bad[i], NULL);
+	}
+	for (int n = 63; n <= 64; n++) {
+		snprintf(name, sizeof name, "%0*d", n, 7);
+		view_piece(a, name, 1, 0, "x");
+		view_is(a, name, n == 63 ? "x" : NULL);
+	}
+	view_piece(a, "neg", -1, 0, "");
+	snprintf(path, sizeof path, "%s/offline/views/link", dir);
+	snprintf(other, sizeof other, "%s/offline/x", dir);
+	assert_int_equal(symlink(other, path), 0);
+	assert_false(views_has(a, "link"));
+	unlink(path);
+	view_piece(a, "abf", 9, 0, "half");
+	views_stop(a);
+	views_stop(a);
+	snprintf(path, sizeof path, "%s/offline/views", dir);
+	DIR *d = opendir(path);
+	for (const struct dirent *e; (e = readdir(d));)
+		left += e->d_name[0] != '.' || e->d_name[1] > '.';
+	closedir(d);
+	assert_int_equal(left, 3); /* leftover, abe and the long name: nothing of what was not complete */
+	free(a);
+}
+
+/* Views of those who stay away for a month go, but not because no server came for as long. */
+static void test_views_age(void **state)
+{
+	struct agent *a = mem_zalloc(sizeof *a);
+	const time_t month = 31 * 86400, now = time(NULL);
+	char path[300];
+
+	snprintf(a->home.state, sizeof a->home.state, "%s", dir);
+	file_make("offline", "x", "");
+	for (int round = 0; round < 2; round++) {
+		static const char *const names[] = {"newest", "younger", "older"};
+		time_t base = round ? now - 10 * month : now;
+		const time_t ages[] = {0, month - 100, month + 100};
+		for (int i = 0; i < 3; i++) {
+			file_make("offline/views", names[i], "x");
+			snprintf(path, sizeof path, "%s/offline/views/%s", dir, names[i]);
+			struct utimbuf t = {base - ages[i], base - ages[i]};
+			assert_int_equal(utime(path, &t), 0);
+		}
+		views_start(a);
+		for (int i = 0; i < 3; i++)
+			assert_int_equal(views_has(a, names[i]), i < 2);
+		views_stop(a);
+	}
+	free(a);
+}
+
 #define WITH_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_DIRECTORY(test_limit),	  cmocka_unit_test(test_part),	    cmocka_unit_test(test_facts),
-		cmocka_unit_test(test_facts_say), cmocka_unit_test(test_facts_now), WITH_DIRECTORY(test_health),
-		WITH_DIRECTORY(test_health_late), WITH_DIRECTORY(test_home),	    WITH_DIRECTORY(test_member),
-		WITH_DIRECTORY(test_keys),	  cmocka_unit_test(test_where),
+		WITH_DIRECTORY(test_views),	  WITH_DIRECTORY(test_views_age), WITH_DIRECTORY(test_limit),
+		cmocka_unit_test(test_part),	  cmocka_unit_test(test_facts),	  cmocka_unit_test(test_facts_say),
+		cmocka_unit_test(test_facts_now), WITH_DIRECTORY(test_health),	  WITH_DIRECTORY(test_health_late),
+		WITH_DIRECTORY(test_home),	  WITH_DIRECTORY(test_member),	  WITH_DIRECTORY(test_keys),
+		cmocka_unit_test(test_where),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
