@@ -78,9 +78,16 @@ int64_t plan_block_changes(const struct plan *p, uint32_t block)
 	return p->changes[block] = first;
 }
 
-static void changes_forget(struct plan *p, int32_t node)
+/* Follows a piece that is put on a node (sign -1) or taken from it (1). What a booking hides
+ * appears when a piece leaves. */
+static void changes_follow(struct plan *p, int32_t node, const struct piece *x, int sign)
 {
-	p->changes[node / FREE_BLOCK] = TIME_BEGIN;
+	int64_t at = x->live ? x->end : x->start, *first = &p->changes[node / FREE_BLOCK];
+
+	if (p->node[node].bookings || (sign > 0 && at <= *first))
+		*first = TIME_BEGIN;
+	else if (at < *first)
+		*first = at;
 }
 
 static void changes_forget_all(struct plan *p)
@@ -337,7 +344,7 @@ static void line_count(struct plan *p, int32_t node, const struct piece *x, cons
 {
 	int64_t start = x->live ? TIME_BEGIN : x->start, from, until;
 
-	changes_forget(p, node);
+	changes_follow(p, node, x, sign);
 	while (plan_unbooked_span(&p->node[node], &start, x->end, &from, &until)) {
 		timeline_change(&p->node[node].line, from, until, need, sign);
 		if (p->nnodes > 1)
@@ -393,7 +400,7 @@ static void lines_count(struct plan *p, int32_t node, const struct piece *x, int
 static void books_count(struct plan *p, int32_t node, const struct piece *x, int sign)
 {
 	p->version++;
-	changes_forget(p, node);
+	changes_follow(p, node, x, sign);
 	if (x->whole)
 		p->wholes -= (uint32_t)sign;
 	if (x->whole == WHOLE_HOST)
@@ -940,7 +947,7 @@ void plan_node_up(struct plan *p, uint32_t node, bool up)
 	assert(p->node[node].pieces.n == 0);
 	p->node[node].up = up;
 	p->given++;
-	changes_forget(p, (int32_t)node);
+	p->changes[node / FREE_BLOCK] = TIME_BEGIN;
 	while (plan_unbooked_span(&p->node[node], &start, TIME_NEVER, &from, &until)) {
 		timeline_change(&p->node[node].line, from, until, &n->total, up ? 1 : -1);
 		timeline_change(&p->sum, from, until, &n->total, up ? 1 : -1);
