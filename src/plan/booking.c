@@ -46,6 +46,7 @@ static void lines_change(struct plan *p, uint32_t node, int64_t start, int64_t e
 	if (start >= end)
 		return;
 	p->changes[node / FREE_BLOCK] = TIME_BEGIN;
+	trail_add(&p->trail, start, end);
 	timeline_change(&p->node[node].line, start, end, amount, sign);
 	if (p->nnodes > 1)
 		timeline_change(plan_sum(p), start, end, amount, sign);

@@ -115,6 +115,7 @@ struct plan *plan_create(const struct cluster *c)
 	p->cluster = c;
 	p->now = p->horizon = p->last_booking = TIME_BEGIN;
 	p->released = TIME_NEVER;
+	trail_init(&p->trail);
 	p->nnodes = (uint32_t)c->nodes.n;
 	p->node = mem_zalloc(sizeof *p->node * (p->nnodes + 1));
 	p->total = mem_zalloc(sizeof *p->total * (p->nnodes + 1));
@@ -168,6 +169,7 @@ void plan_destroy(struct plan *p)
 	free(p->free_now);
 	free(p->free_most);
 	free(p->changes);
+	trail_fini(&p->trail);
 	free(p);
 }
 
@@ -186,6 +188,7 @@ struct plan *plan_clone(const struct plan *p)
 	q->released = p->released;
 	q->last_booking = p->last_booking;
 	q->parts = p->parts;
+	trail_copy(&q->trail, &p->trail);
 	vec_copy(&q->edges, &p->edges);
 	timeline_copy(&q->sum, p->nnodes == 1 ? &p->sum : plan_sum((struct plan *)p));
 	for (size_t i = 0; i < p->amount.n; i++)
@@ -345,6 +348,7 @@ static void line_count(struct plan *p, int32_t node, const struct piece *x, cons
 	int64_t start = x->live ? TIME_BEGIN : x->start, from, until;
 
 	changes_follow(p, node, x, sign);
+	trail_add(&p->trail, start, x->end);
 	while (plan_unbooked_span(&p->node[node], &start, x->end, &from, &until)) {
 		timeline_change(&p->node[node].line, from, until, need, sign);
 		if (p->nnodes > 1)
@@ -748,6 +752,7 @@ static void lines_anew(struct plan *p)
 	}
 	free_made(p);
 	changes_forget_all(p);
+	trail_add(&p->trail, TIME_BEGIN, TIME_NEVER);
 	timeline_fini(&p->sum);
 	timeline_init(&p->sum, p->cluster->nres, &total);
 	timeline_fini(&p->scratch);
@@ -948,6 +953,7 @@ void plan_node_up(struct plan *p, uint32_t node, bool up)
 	p->node[node].up = up;
 	p->given++;
 	p->changes[node / FREE_BLOCK] = TIME_BEGIN;
+	trail_add(&p->trail, TIME_BEGIN, TIME_NEVER);
 	while (plan_unbooked_span(&p->node[node], &start, TIME_NEVER, &from, &until)) {
 		timeline_change(&p->node[node].line, from, until, &n->total, up ? 1 : -1);
 		timeline_change(&p->sum, from, until, &n->total, up ? 1 : -1);

@@ -42,6 +42,7 @@
 #include "core/cluster.h"
 #include "core/fence.h"
 #include "plan/timeline.h"
+#include "plan/trail.h"
 
 struct piece {
 	int64_t start, end;
@@ -162,6 +163,7 @@ struct plan {
 	struct dead_end *dead;	 /* push.c: failed searches; NULL: none yet */
 	struct map packs;	 /* pack.c: failed searches */
 	int gathering;		 /* number of changes to several fragments under way */
+	struct trail trail;	 /* where nodes got or lost something, if a caller follows */
 	uint64_t version;	 /* incremented by every change */
 	uint64_t given;		 /* incremented when a node gets something back, except by a rollback */
 	bool undoing;		 /* a rollback is under way */

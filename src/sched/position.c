@@ -156,10 +156,47 @@ static void freed_more(struct sched *s, struct freed *f, const struct item *x)
 	closed_moved(&f->closed, x->start);
 }
 
+/* Returns true if a job on nodes outside partitions depends on nothing but what is free. */
+static bool is_plain(const struct sched *s, const struct item *x)
+{
+	const struct job *job = cluster_job(s->c, x->job);
+	const struct request *r = cluster_job_request(s->c, job);
+
+	return !is_special(job) && !cluster_nightly(s->c, job) && (r->nfrags == 1 || r->uniform) && !r->nportions &&
+	       !s->p->edges.n && !s->c->habits && s->c->nodes.v[x->node].partition == PARTITION_NONE;
+}
+
+/* Returns true if a job would get the place that it has: since it was placed, nothing changed where
+ * its place is, and if anything did before that, the sum shows that there is no earlier place. */
+static bool item_stays(struct sched *s, const struct item *x, int64_t dirty)
+{
+	struct opening o = {.length = x->length, .planned = x->start, .before = x->start};
+	const struct trail *trail = &s->p->trail;
+	uint64_t seen;
+
+	if (x->start <= s->now || dirty == TIME_NEVER || s->p->nnodes == 1 || !is_plain(s, x))
+		return false;
+	seen = queue_get(s, x->job)->seen;
+	if (trail_touches(trail, seen, x->start, x->start + x->length))
+		return false;
+	s->p->work++;
+	o.need = cluster_job_request(s->c, cluster_job(s->c, x->job))->total;
+	return !trail_touches(trail, seen, s->now, x->start) ||
+	       timeline_opening(plan_sum(s->p), s->now, &o) == TIME_NEVER;
+}
+
+/* Notes that a job has its best place. */
+static void item_settled(struct sched *s, const struct item *x)
+{
+	if (!is_special(cluster_job(s->c, x->job)))
+		queue_get(s, x->job)->seen = trail_next(&s->p->trail);
+}
+
 /* Moves a job to its earliest place at or after an instant, unless that is later than its present
  * one. */
 static void item_forward(struct sched *s, const struct item *x, int64_t from)
 {
+	uint64_t changes = trail_next(&s->p->trail), where = places_hash(s, x->job);
 	plan_mark mark = plan_begin(s->p);
 	int64_t at;
 
@@ -169,6 +206,9 @@ static void item_forward(struct sched *s, const struct item *x, int64_t from)
 		plan_rollback(s->p, mark);
 	else
 		plan_commit(s->p, mark);
+	if (plan_holds(s->p, x->job) && plan_piece(s->p, x->job, 0)->start == x->start &&
+	    places_hash(s, x->job) == where)
+		trail_undo(&s->p->trail, changes);
 }
 
 /* Brings all jobs forward after something was freed, in the order of their places, none later
@@ -178,6 +218,7 @@ static void bring_forward(struct sched *s)
 	struct gaps gaps = {mem_alloc((s->c->partitions.n + 1) * sizeof *gaps.at)};
 	struct freed freed = {.dirty = s->dirty > s->p->released ? s->dirty : s->p->released};
 	item_vec all = {0};
+	uint64_t changes = trail_next(&s->p->trail);
 
 	freed.most = most_freed(s, s->now, freed.dirty, 0);
 	items_collect(s, JOB_NONE, &all);
@@ -188,13 +229,19 @@ static void bring_forward(struct sched *s)
 		int64_t from = gaps_none(s, &gaps, x) ? TIME_NEVER : forward_from(s, x, &freed);
 		if (from == TIME_NEVER)
 			continue;
+		if (item_stays(s, x, freed.dirty)) {
+			item_settled(s, x);
+			continue;
+		}
 		item_forward(s, x, from);
+		item_settled(s, x);
 		freed_more(s, &freed, x);
 		gaps_find(s, &gaps, s->c->nodes.v[x->node].partition);
 		if (plan_holds(s->p, x->job))
 			gaps_find(s, &gaps, partition_of(s, x->job));
 	}
 	items_publish(s, &all, JOB_NONE);
+	trail_forget(&s->p->trail, changes); /* every place was examined since */
 	s->dirty = s->p->released = TIME_BEGIN;
 	vec_free(&all);
 	free(gaps.at);
@@ -324,6 +371,7 @@ static void commons_place(struct sched *s, bool nice, struct depth *reserved)
 			i = ranks_find(queue, key, x.job);
 		} else if (!cycle_tried(s, x.job, TRIED_PLACE)) {
 			int64_t at = item_place(s, &x, s->now);
+			item_settled(s, &x);
 			cycle_try(s, x.job, TRIED_PLACE);
 			item_publish_common(s, &x, at);
 			depth_count(reserved, job,

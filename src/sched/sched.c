@@ -24,6 +24,7 @@ struct sched *sched_create(struct cluster *c, struct plan *p, const struct polic
 		      c->settings.starve_after != TIME_NEVER;
 	s->order = policy->order;
 	s->backfill = policy->backfill;
+	trail_follow(&p->trail, policy->position && p->nnodes > 1);
 	s->due.dates = policy->order == ORDER_DUE && c->settings.starve_after == STARVE_AUTO;
 	if (s->due.dates && policy->wide != WIDE_RARE)
 		s->due.shadow = shadow_create();

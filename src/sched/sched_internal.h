@@ -35,6 +35,8 @@ struct waiting {
 	uint8_t size;	/* size_class() */
 	int64_t kept;	/* start of the announced place (EVENT_KEEP); TIME_NEVER: none */
 	uint64_t where; /* nodes of the announced place: places_hash() */
+	/* next change of the plan (trail.h) when the place was known to be the best; 0: unknown */
+	uint64_t seen;
 };
 
 /* The most CPUs that stay free from now until an instant, falling step by step. Exact on one

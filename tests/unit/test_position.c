@@ -76,6 +76,37 @@ static void finish(uint32_t job, int64_t now)
 	world_cycle(&w, now);
 }
 
+/* Outside partitions, a place is not searched for again while nothing changes where it is, and the
+ * sum shows no room before it. */
+static void settled_places_stay(void **state)
+{
+	uint32_t wide, narrow[2], waits[3];
+	uint64_t attempts;
+
+	(void)state;
+	world_init(&w, "artaras");
+	world_add_nodes(&w, 3, 4);
+	world_open(&w);
+	wide = world_common(&w, 0, "nodes=2:ppn=4", 1000);
+	for (int i = 0; i < 2; i++)
+		narrow[i] = world_common(&w, 0, "ncpus=2", 500);
+	world_cycle(&w, 0);
+	for (int i = 0; i < 3; i++)
+		waits[i] = world_common(&w, 1, "nodes=3:ppn=4", 100);
+	world_cycle(&w, 1);
+	finish(narrow[0], 10); /* the first time all are placed again */
+	attempts = w.p->attempts;
+	finish(narrow[1], 20);
+	assert_int_equal(w.p->attempts, attempts);
+	for (int i = 0; i < 3; i++)
+		starts(waits[i], 1000 + 100 * i);
+	finish(wide, 30);
+	runs(waits[0]);
+	starts(waits[1], 130);
+	starts(waits[2], 230);
+	world_fini(&w);
+}
+
 static void normal_jobs_follow_each_other(void **state)
 {
 	(void)state;
@@ -606,6 +637,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(normal_jobs_follow_each_other),
+		cmocka_unit_test(settled_places_stay),
 		cmocka_unit_test(a_deadline_that_is_met_moves_nobody),
 		cmocka_unit_test(a_deadline_moves_up_only_as_far_as_it_must),
 		cmocka_unit_test(those_that_are_passed_are_moved_up_in_turn),
