@@ -268,13 +268,13 @@ static int tell_event(void *context, const struct value *row)
 	return t->event(t->context, &e);
 }
 
-int store_get_events(struct store *s, uint64_t key, int (*event)(void *context, const struct store_event *e),
-		     void *context, struct err *err)
+int store_get_events(struct store *s, uint64_t key, uint64_t from, int64_t most,
+		     int (*event)(void *context, const struct store_event *e), void *context, struct err *err)
 {
 	struct telling t = {.event = event, .context = context};
-	struct value in = {.n = (int64_t)key};
+	struct value in[] = {{.n = (int64_t)key}, {.n = (int64_t)from}, {.n = most}};
 
-	return s->back->query(s->db, GET_JOB_EVENTS, &in, tell_event, &t, err);
+	return s->back->query(s->db, GET_JOB_EVENTS, in, tell_event, &t, err);
 }
 
 static int tell_life(void *context, const struct value *row)

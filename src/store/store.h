@@ -172,11 +172,12 @@ int store_get_body(struct store *s, uint64_t key, char **ret, struct err *err);
 int store_get_script(struct store *s, uint64_t id, char **ret, size_t *ret_n, struct err *err);
 /* Returns a number that changes whenever a body is written or dropped. */
 uint64_t store_bodies(const struct store *s);
-/* Reads a job's committed events in order (for an array, not those of its elements). A nonzero
- * result of the callback ends the reading and is returned. */
-int store_get_events(struct store *s, uint64_t key, int (*event)(void *context, const struct store_event *e),
-		     void *context, struct err *err);
-/* Reads the events of a node or a queue, like store_get_events(). */
+/* Reads at most `most` of a job's committed events in order, beginning with number `from` (for an
+ * array, not those of its elements). A nonzero result of the callback ends the reading and is
+ * returned. */
+int store_get_events(struct store *s, uint64_t key, uint64_t from, int64_t most,
+		     int (*event)(void *context, const struct store_event *e), void *context, struct err *err);
+/* Reads all events of a node or a queue, like store_get_events(). */
 int store_get_life(struct store *s, const char *kind, const char *name,
 		   int (*one)(void *context, const struct store_life *e), void *context, struct err *err);
 /* Reads the damaged records for display: what and reason. */

@@ -182,20 +182,24 @@ static void events_of_one_job(void **state)
 {
 	struct world *w = *state;
 	struct store *s = open_store(w->url);
-	struct seen seen = {.limit = -1}, two = {.limit = 2}, none = {0};
+	struct seen seen = {.limit = -1}, two = {.limit = 2}, none = {0}, later = {.limit = -1}, few = {.limit = -1};
 
 	put_event(s, 30, job_key(1, -1));
 	put_event(s, 10, job_key(1, -1));
 	put_event(s, 40, job_key(1, 0));
 	put_event(s, 20, job_key(1, -1));
 	commit(s);
-	assert_int_equal(store_get_events(s, job_key(1, -1), see_event, &seen, NULL), 0);
+	assert_int_equal(store_get_events(s, job_key(1, -1), 0, 100, see_event, &seen, NULL), 0);
 	assert_int_equal(seen.n, 3);
 	assert_true(seen.seq[0] == 10 && seen.seq[1] == 20 && seen.seq[2] == 30);
-	assert_int_equal(store_get_events(s, job_key(1, -1), see_event, &two, NULL), 77);
+	assert_int_equal(store_get_events(s, job_key(1, -1), 0, 100, see_event, &two, NULL), 77);
 	assert_int_equal(two.n, 2);
-	assert_int_equal(store_get_events(s, job_key(9, -1), see_event, &none, NULL), 0);
+	assert_int_equal(store_get_events(s, job_key(9, -1), 0, 100, see_event, &none, NULL), 0);
 	assert_int_equal(none.n, 0);
+	assert_int_equal(store_get_events(s, job_key(1, -1), 20, 100, see_event, &later, NULL), 0);
+	assert_true(later.n == 2 && later.seq[0] == 20 && later.seq[1] == 30);
+	assert_int_equal(store_get_events(s, job_key(1, -1), 0, 1, see_event, &few, NULL), 0);
+	assert_true(few.n == 1 && few.seq[0] == 10);
 	store_close(s);
 }
 

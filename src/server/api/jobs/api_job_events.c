@@ -26,15 +26,19 @@
 #include "server/server.h"
 #include "store/store.h"
 
-#define EVENTS_PAGE 1000 /* maximum events of a job in one answer */
+#define EVENTS_PAGE 1000      /* maximum events of a job in one answer */
+#define EVENTS_SLICE 200      /* events read at once */
+#define BYTES_PAGE (1u << 20) /* bytes after which an answer ends: an event may name many nodes */
 
 struct event_writer {
 	struct server *s;
 	struct json *j;
+	const struct strbuf *out;
 	int64_t after; /* last event that the client has; -1: none */
 	uint32_t n;
-	uint64_t last;
-	bool prolonged; /* the previous event was a prolongation */
+	uint64_t last, read; /* last event that was written; last one that was read */
+	uint32_t nread;	     /* events of a slice */
+	bool prolonged;	     /* the previous event was a prolongation */
 };
 
 /* Returns true for repeated prolongations. An overdue job is prolonged every few seconds until it
@@ -115,17 +119,35 @@ static int event_write(void *context, const struct store_event *e)
 {
 	struct event_writer *h = context;
 
+	h->read = e->seq;
+	h->nread++;
 	if (prolongs_again(h, e) || (int64_t)e->seq <= h->after)
 		return 0;
 	if (e->type == EVENT_HOLD || e->type == EVENT_RELEASE) /* the core's view of blocks; 'why' explains them */
 		return 0;
 	if (e->type == EVENT_PLACED || e->type == EVENT_GONE)
 		return 0;
-	if (h->n++ == EVENTS_PAGE)
+	if (h->n == EVENTS_PAGE || h->out->n > BYTES_PAGE)
 		return 1;
+	h->n++;
 	h->last = e->seq;
 	event_show(h->s, e, h->j);
 	return 0;
+}
+
+/* Reads the events from the last one that the client has, which decides about the next, in slices:
+ * a database collects what it is asked for before it returns any. Returns true if there are more
+ * than the answer has. */
+static bool events_read(struct event_writer *h, uint64_t key)
+{
+	int rc;
+
+	h->read = h->after > 0 ? (uint64_t)h->after - 1 : 0;
+	do {
+		h->nread = 0;
+		rc = store_get_events(h->s->store, key, h->read + 1, EVENTS_SLICE, event_write, h, NULL);
+	} while (rc == 0 && h->nread == EVENTS_SLICE);
+	return rc == 1;
 }
 
 const struct schema job_events_answer = {FIELDS({"events", .is = REQUIRED | IS_LIST, .of = &event, .item = IS_OBJECT},
@@ -142,11 +164,11 @@ void api_job_events(struct server *s, const struct call *c)
 		return;
 	json_begin(&j, &out);
 	json_open_array(&j, "events");
-	struct event_writer h = {s, &j, query_number(c, "after", -1), .n = 0};
+	struct event_writer h = {.s = s, .j = &j, .out = &out, .after = query_number(c, "after", -1)};
 	event_write(&h, &(struct store_event){.time = s->jobs->entries.v[id].spec->created, .type = EVENT_SUBMIT});
-	store_get_events(s->store, a ? job_key(a->number, -1) : s->jobs->entries.v[id].key, event_write, &h, NULL);
+	bool more = events_read(&h, a ? job_key(a->number, -1) : s->jobs->entries.v[id].key);
 	json_close_array(&j);
-	if (h.n > EVENTS_PAGE)
+	if (more)
 		json_int(&j, "next", (int64_t)h.last);
 	json_close_object(&j);
 	http_reply_strbuf(c->r, 200, "application/json", &out);
