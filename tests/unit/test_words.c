@@ -196,6 +196,23 @@ static void every_event_has_words(void **state)
 	assert_int_equal(next, SERVER_EVENT_END);
 }
 
+/* A sentence does not grow with the number of nodes. */
+static void many_nodes_are_counted(void **state)
+{
+	struct site *f = *state;
+	struct strbuf nodes = {0}, out = {0};
+
+	for (int i = 0; i < 5000; i++)
+		strbuf_printf(&nodes, "%snode%05d", i ? "+" : "", i);
+	struct store_event e = {.type = EVENT_START, .nodes = nodes.text};
+	event_words(f->s, &e, &(struct payload){0}, &out);
+	assert_true(out.n < 1100);
+	assert_non_null(strstr(out.text, "ordered to start on node00000+node00001+"));
+	assert_non_null(strstr(out.text, "+node00099 and 4900 more nodes"));
+	strbuf_fini(&nodes);
+	strbuf_fini(&out);
+}
+
 static void every_end_has_words(void **state)
 {
 	static const struct {
@@ -225,6 +242,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(every_reason_is_shown, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(every_event_has_words, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(many_nodes_are_counted, setup, site_teardown),
 		cmocka_unit_test(every_end_has_words),
 	};
 

@@ -41,6 +41,7 @@
 #define RING 16384 /* events kept for listeners that reconnect */
 /* bytes a listener may lag behind; a slower one is notified that it missed some */
 #define BEHIND_MAX (1u << 20)
+#define NODES_MOST 1000 /* bytes of names of nodes in a sentence */
 #define ALIVE_SECONDS 15
 #define STREAM_US 500 /* pause after sending, for each listener: some twenty times what a write costs */
 
@@ -108,6 +109,24 @@ static void words_finish(const struct payload *p, struct strbuf *out)
 		strbuf_printf(out, ": %s", p->text);
 }
 
+/* Writes the names of nodes, of very many only the first: the events that are kept for listeners
+ * must not grow with the machine. */
+static void words_nodes(const char *nodes, struct strbuf *out)
+{
+	size_t n = strlen(nodes);
+	int64_t left = 0;
+
+	if (n > NODES_MOST) {
+		for (n = NODES_MOST; n > 0 && nodes[n] != '+'; n--)
+			;
+		for (const char *at = nodes + n; (at = strchr(at, '+')); at++)
+			left++;
+	}
+	strbuf_add(out, nodes, n);
+	if (left)
+		strbuf_printf(out, " and %lld more nodes", (long long)left);
+}
+
 void event_words(const struct server *s, const struct store_event *e, const struct payload *p, struct strbuf *out)
 {
 	static const char *const plain[SERVER_EVENT_END] = {
@@ -127,16 +146,20 @@ void event_words(const struct server *s, const struct store_event *e, const stru
 
 	switch (e->type) {
 	case EVENT_ALLOCATE:
-		strbuf_printf(out, "planned to start %s on %s", instant_format(e->at, when, sizeof when), nodes);
+		strbuf_printf(out, "planned to start %s on ", instant_format(e->at, when, sizeof when));
+		words_nodes(nodes, out);
 		break;
 	case EVENT_KEEP:
-		if (e->nodes)
-			strbuf_printf(out, "will start by %s, on %s", instant_format(e->at, when, sizeof when), nodes);
-		else
+		if (!e->nodes) {
 			strbuf_puts(out, "has no expected start");
+			break;
+		}
+		strbuf_printf(out, "will start by %s, on ", instant_format(e->at, when, sizeof when));
+		words_nodes(nodes, out);
 		break;
 	case EVENT_START:
-		strbuf_printf(out, "ordered to start on %s", nodes);
+		strbuf_puts(out, "ordered to start on ");
+		words_nodes(nodes, out);
 		break;
 	case EVENT_START_FAILED:
 		strbuf_printf(out, "could not be started%s%s", because, text);
