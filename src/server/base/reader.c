@@ -13,7 +13,8 @@
 #include "store/history.h"
 #include "store/store.h"
 
-#define WAITING 100 /* maximum queries per lane that may wait */
+#define WAITING 100	  /* maximum queries per lane that may wait */
+#define WAITING_OF_ONE 25 /* maximum of one user */
 
 static void work_read(uv_work_t *work)
 {
@@ -29,12 +30,25 @@ static void work_read(uv_work_t *work)
 
 static void work_done(uv_work_t *work, int status);
 
+/* Returns the oldest query of the earliest round. */
+static size_t next_of(const struct lane *lane)
+{
+	size_t at = 0;
+
+	for (size_t i = 1; i < lane->waiting.n; i++)
+		if (lane->waiting.v[i]->round < lane->waiting.v[at]->round)
+			at = i;
+	return at;
+}
+
 static void lane_next(struct server *s, struct lane *lane)
 {
 	if (lane->busy || lane->waiting.n == 0)
 		return;
-	lane->busy = lane->waiting.v[0];
-	vec_remove(&lane->waiting, 0);
+	size_t at = next_of(lane);
+	lane->busy = lane->waiting.v[at];
+	lane->round = lane->busy->round;
+	vec_remove(&lane->waiting, at);
 	uv_queue_work(s->loop, &lane->busy->work, work_read, work_done);
 }
 
@@ -58,14 +72,23 @@ static void work_done(uv_work_t *work, int status)
 	lane_next(s, lane);
 }
 
-bool reader_add(struct server *s, enum reader_lane at, struct read_work *w)
+bool reader_add(struct server *s, enum reader_lane at, uid_t user, struct read_work *w)
 {
 	struct lane *lane = &s->reader->lane[at];
+	uint64_t round = lane->round + (lane->busy && lane->busy->user == user);
+	size_t own = 0;
 
-	if (lane->waiting.n >= WAITING)
+	for (size_t i = 0; i < lane->waiting.n; i++)
+		if (lane->waiting.v[i]->user == user) {
+			own++;
+			round = lane->waiting.v[i]->round + 1;
+		}
+	if (lane->waiting.n >= WAITING || own >= WAITING_OF_ONE)
 		return false;
 	w->server = s;
 	w->lane = at;
+	w->user = user;
+	w->round = round;
 	w->work.data = w;
 	vec_push(&lane->waiting, w);
 	lane_next(s, lane);

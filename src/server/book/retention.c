@@ -63,7 +63,7 @@ void retention_turn(struct server *s)
 	struct look *l = mem_zalloc(sizeof *l);
 	l->work.read = look_read;
 	l->work.done = look_done;
-	r->looking = reader_add(s, LANE_LONG, &l->work);
+	r->looking = reader_add(s, LANE_LONG, (uid_t)-1, &l->work);
 	r->due = s->clock->now + PAUSE;
 	if (!r->looking)
 		free(l);

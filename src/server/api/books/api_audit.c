@@ -122,7 +122,7 @@ void api_audit(struct server *s, const struct call *c)
 	x->user = query_copy(c, "user");
 	x->kind = query_copy(c, "kind");
 	x->name = query_copy(c, "name");
-	if (reader_add(s, LANE_LONG, &x->work))
+	if (reader_add(s, LANE_LONG, c->w->uid, &x->work))
 		return;
 	http_header(c->r, "Retry-After", "2");
 	http_error(c->r, CODE_UNAVAILABLE, "Too many requests are waiting. Try again later.");

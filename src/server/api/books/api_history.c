@@ -221,11 +221,11 @@ static void question_done(struct read_work *w)
 	free(q);
 }
 
-static void question_add(struct question *q)
+static void question_add(struct question *q, uid_t user)
 {
 	q->work.read = question_read;
 	q->work.done = question_done;
-	if (reader_add(q->s, q->f.last || q->f.id ? LANE_QUICK : LANE_LONG, &q->work))
+	if (reader_add(q->s, q->f.last || q->f.id ? LANE_QUICK : LANE_LONG, user, &q->work))
 		return;
 	http_header(q->r, "Retry-After", "2");
 	http_error(q->r, CODE_UNAVAILABLE, "Too many questions about the history are waiting. Try again later.");
@@ -365,7 +365,7 @@ static void question_begin(struct server *s, const struct call *c, enum question
 	q->first = query_number(c, "first", 0);
 	q->last = query_number(c, "last", 99999999);
 	if (filter_read(q, c))
-		question_add(q);
+		question_add(q, c->w->uid);
 	else
 		free(q);
 }
@@ -399,6 +399,6 @@ void api_past_job(struct server *s, struct http_request *r, const struct asker *
 		api_refuse(r, &err);
 		free(q);
 	} else if (user_limit(q, w)) {
-		question_add(q);
+		question_add(q, w->uid);
 	}
 }

@@ -15,6 +15,7 @@
 #include "server/api/frame/call.h"
 #include "server/api/frame/query.h"
 #include "server/api/jobs/past_job.h"
+#include "server/base/asker.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
 #include "server/base/reader.h"
@@ -95,7 +96,7 @@ void moves_reply(struct server *s, const struct call *c, const struct moves_form
 	m->user = mem_strdup(user);
 	m->account = account ? mem_strdup(account) : NULL;
 	m->server = mem_strdup(s->instance->name);
-	if (reader_add(s, LANE_LONG, &m->work))
+	if (reader_add(s, LANE_LONG, c->w->uid, &m->work))
 		return;
 	http_header(c->r, "Retry-After", "2");
 	http_error(c->r, CODE_UNAVAILABLE, "Too many requests are waiting. Try again later.");
