@@ -6,13 +6,17 @@
 #include "sched/order.h"
 #include "sched/sched_internal.h"
 
+#define PATIENCE 200 /* cycles without a report after which to look for who is left */
+
 struct forecast {
 	/* own copies of jobs, nodes, shapes and requests; what they point to never changes */
 	struct cluster c;
 	size_t borrowed; /* number of its first pages that are in a scratch */
 	struct plan *p;
 	struct sched *s;
-	struct map known;   /* jobs already reported: only the first start counts */
+	struct map known; /* jobs already reported: only the first start counts */
+	/* cycles since the last report, and after how many of them to look for who is left */
+	uint64_t quiet, patience;
 	struct heap ends;   /* (end, job, attempt) of running jobs */
 	job_vec ordered;    /* jobs whose START is to be confirmed after the cycle */
 	forecast_told told; /* NULL: no more reports */
@@ -53,6 +57,13 @@ static void cluster_copy(struct forecast *f, const struct cluster *from, struct 
 	}
 }
 
+static bool is_known(const struct forecast *f, uint32_t id)
+{
+	uint64_t value;
+
+	return map_get(&f->known, id, &value);
+}
+
 static void tell(struct forecast *f, const struct event *e)
 {
 	const struct job *job = cluster_job(&f->c, e->job);
@@ -62,11 +73,12 @@ static void tell(struct forecast *f, const struct event *e)
 			     .nodes = e->nodes,
 			     .nnodes = e->nnodes,
 			     .guaranteed = job->guaranteed};
-	uint64_t value;
 
-	if (!f->told || map_get(&f->known, e->job, &value))
+	if (!f->told || is_known(f, e->job))
 		return;
 	map_set(&f->known, e->job, 1);
+	f->quiet = 0;
+	f->patience = PATIENCE;
 	if (!f->told(f->context, &x))
 		f->told = NULL;
 }
@@ -120,6 +132,7 @@ struct forecast *forecast_create_in(const struct sched *s, struct scratch *scrat
 	f->p->cluster = &f->c;
 	f->s = sched_clone(s, &f->c, f->p, scratch);
 	f->now = s->now;
+	f->patience = PATIENCE;
 	sched_listen(f->s, on_event, f);
 	for (uint32_t n = 0; n < f->p->nnodes; n++)
 		for (size_t i = 0; i < f->p->node[n].pieces.n; i++) {
@@ -277,9 +290,23 @@ static void decide(struct forecast *f)
 	} while (!f->goes_on && gate_open(f));
 }
 
-static bool anyone_waits(const struct forecast *f)
+/* Returns true if a start may still be reported. Jobs that take turns, a time slice each, would
+ * start again without end: nothing of their progress is known here. So from time to time it looks
+ * for a job that has not been reported. */
+static bool anyone_waits(struct forecast *f)
 {
-	return sched_waiting(f->s) > 0 || (f->gate && gate_pending(f->gate) > 0);
+	if (f->gate && gate_pending(f->gate) > 0)
+		return true;
+	if (sched_waiting(f->s) == 0)
+		return false;
+	if (f->quiet < f->patience)
+		return true;
+	f->patience = f->quiet * 2;
+	for (uint32_t id = 0; id < f->c.njobs; id++)
+		if (job_waits(cluster_job(&f->c, id)) && !is_known(f, id))
+			return true;
+	f->patience = 0;
+	return false;
 }
 
 /* Finds the next valid end: ends of stopped attempts are dropped, those of jobs that are now
@@ -337,8 +364,10 @@ bool forecast_run(struct forecast *f, size_t cycles, forecast_told told, void *c
 		decide(f);
 		f->begun = true;
 	}
-	while (more && f->told && anyone_waits(f) && cycles-- > 0)
+	while (more && f->told && anyone_waits(f) && cycles-- > 0) {
 		more = step(f);
+		f->quiet++;
+	}
 	return !more || !anyone_waits(f);
 }
 
@@ -417,8 +446,7 @@ void forecast_rest(struct forecast *f, forecast_told told, void *context)
 	for (size_t i = 0; i < rest.n && more; i++) {
 		const struct job *job = cluster_job(&f->c, rest.v[i]);
 		int64_t cpus = request_cpus(cluster_job_request(&f->c, job)), end;
-		uint64_t known;
-		if (map_get(&f->known, job->id, &known) || !pool_wait(&pool, cpus))
+		if (is_known(f, job->id) || !pool_wait(&pool, cpus))
 			continue;
 		end = pool.now + cluster_run(&f->c, job);
 		pool.free -= cpus;

@@ -5,8 +5,8 @@
  * It then waits behind all waiting jobs: the event is a PREEMPT by the job itself, which sets its
  * rank to that instant (core/job.c). So no waiting job starts later because of it, and the stopped
  * job gets its turn again. A job that no other job waits for continues, as does one that will soon
- * end, cannot save its work, or has a deadline. A forecast ignores slices: waiting jobs may start
- * earlier than predicted.
+ * end, cannot save its work, or has a deadline. A forecast ignores the slices of jobs that run when
+ * it begins: waiting jobs may start earlier than predicted.
  */
 #include "sched/position_internal.h"
 

@@ -13,6 +13,7 @@
 #include "base/strbuf.h"
 #include "rules/partition.h"
 #include "sched/explain.h"
+#include "sched/forecast.h"
 #include "sim/machine.h"
 #include "sim/sim.h"
 #include "support/world.h"
@@ -350,6 +351,31 @@ static void partitions_are_shared_by_time_slices(void **state)
 	world_fini(&w);
 }
 
+static bool count_told(void *context, const struct foreseen *x)
+{
+	++*(int *)context;
+	return true;
+}
+
+/* A forecast, which knows nothing of their progress, ends when it has the first start of each. */
+static void forecasts_of_time_slices_end(void **state)
+{
+	int told = 0;
+
+	(void)state;
+	open_world("parts:4");
+	w.c->settings.time_slice = 100;
+	uint32_t a = saving(0, 1000), b = saving(0, 1000), c = saving(0, 1000);
+	world_cycle(&w, 0);
+	runs(a);
+	struct forecast *f = forecast_create(w.s);
+	assert_true(forecast_run(f, 2000, count_told, &told));
+	assert_true(told >= 2);
+	assert_true(job_waits(world_job(&w, b)) && job_waits(world_job(&w, c)));
+	forecast_destroy(f);
+	world_fini(&w);
+}
+
 static void one_that_waits_ends_one_slice(void **state)
 {
 	(void)state;
@@ -647,6 +673,7 @@ int main(void)
 		cmocka_unit_test(what_keeps_it_waiting),
 		cmocka_unit_test(a_displaced_job_runs_again_right_afterwards),
 		cmocka_unit_test(partitions_are_shared_by_time_slices),
+		cmocka_unit_test(forecasts_of_time_slices_end),
 		cmocka_unit_test(one_that_waits_ends_one_slice),
 		cmocka_unit_test(a_job_that_saved_its_work_is_displaced_first),
 		cmocka_unit_test(a_victim_has_time_to_save_its_work),
