@@ -211,7 +211,7 @@ class Credits:
                 self.checks.complain(None, f"{account} paid {amounts} for {id}, which nobody asked it to")
 
     def job(self, job, index, row):
-        """Charged once for its end, if it ran and was not lost, and once for each rerun that its owner asked for, at most."""
+        """Charged once for its end, if it ran and was not lost, and once for each rerun that its owner asked for and each displacement, at most."""
         paid = self.of["low"].pop(row["id"], [])
         above = self.of["above"].pop(row["id"], [])
         evidence = self.record.lines(job, index)
@@ -222,7 +222,7 @@ class Credits:
         ran = row["substate"] == "done" and row["exit_status"] != -2 and any(l[0] == "start" for l in evidence)
         if len(paid) != len(above):
             return self.checks.complain(job, f"one account paid, and the other did not: {say}")
-        if not ran <= len(paid) <= 1 + reruns:
+        if not ran <= len(paid) <= max(1 + reruns, row["attempt"]):  # its own jobs may have displaced it
             return self.checks.complain(job, f"{reruns} reruns were asked for: {say}")
         cpus = 4 if job.reshaped else row["cpus"]
         _, most = used(evidence, row["walltime"], 0)

@@ -178,27 +178,37 @@ static void purged(void **state)
 	assert_false(entry_find(f->s, 1, -1, &id));
 }
 
-/* The first one of job 1. */
-static const struct bare_attempt *attempt_first(void)
+/* An attempt of job 1, by its number. */
+static const struct bare_attempt *attempt_number(int number)
 {
 	const struct bare_attempt *all;
 
 	for (size_t i = 0, n = bare_attempts(&all); i < n; i++)
-		if (atoi(all[i].tag) == 1 && !strcmp(strrchr(all[i].tag, '.'), ".1"))
+		if (atoi(all[i].tag) == 1 && atoi(strrchr(all[i].tag, '.') + 1) == number)
 			return &all[i];
 	return NULL;
 }
 
-static void attempt_end(struct site *f, const struct result *r)
+static const struct bare_attempt *attempt_first(void)
+{
+	return attempt_number(1);
+}
+
+static void attempt_end_number(struct site *f, int number, const struct result *r)
 {
 	struct result x = *r;
 	char tag[64];
 
-	snprintf(tag, sizeof tag, "%s", attempt_first()->tag);
+	snprintf(tag, sizeof tag, "%s", attempt_number(number)->tag);
 	bare_forget(tag);
 	x.tag = tag;
 	dispatch_engine.attempt_ended(f->s, &x);
 	pass(f, 1);
+}
+
+static void attempt_end(struct site *f, const struct result *r)
+{
+	attempt_end_number(f, 1, r);
 }
 
 /* A stopped job, which still saves its work, is deleted: nobody resumes it, so that its
@@ -347,6 +357,97 @@ static void rerun_is_paid_once(void **state)
 	assert_int_equal(ask(f, "POST", "/v1/jobs/rerun", "{\"ids\":[\"1\"]}"), 200);
 	assert_true(quotas_get(f->s, user, &q));
 	assert_int_equal(q.left[QUOTA_NORMAL], 100000 - 3600 - 60);
+}
+
+/* So is what is run again since it has failed; without quota it is not. */
+static void retries_are_paid(void **state)
+{
+	struct site *f = *state;
+	const char *user = getpwuid(getuid())->pw_name;
+	struct quota q;
+	char body[200];
+
+	snprintf(body, sizeof body,
+		 "{\"quota\":[{\"user\":\"%s\",\"limit\":{\"normal\":5400,\"priority\":0,\"interactive\":0}}]}", user);
+	assert_int_equal(ask(f, "POST", "/v1/quota", body), 200);
+	assert_int_equal(ask(f, "POST", "/v1/jobs",
+			     "{\"script\":\"true\",\"retries\":\"9\",\"resources\":[\"nodes=1:ppn=1\","
+			     "\"walltime=3600\"]}"),
+			 201);
+	for (int n = 1; n <= 2; n++) {
+		pass(f, 1);
+		all_start(f);
+		pass(f, 1200);
+		attempt_end_number(
+			f, n,
+			&(struct result){
+				.how = RESULT_EXITED, .status = 1, .ran_ms = 1200000, .ended_us = f->now * 1000000});
+		assert_true(quotas_get(f->s, user, &q));
+		if (n == 1) {
+			shows(f, "\"retried\":1");
+			assert_int_equal(q.left[QUOTA_NORMAL], 5400 - 3600 - 1200);
+			site_reopen(f);
+		}
+	}
+	shows(f, "\"state\":\"C\"");
+	shows(f, "\"retried\":1");
+	shows(f, "not run again: it needs 00:20:00 of normal quota, and 00:10:00 of 01:30:00 is left this month");
+	/* both attempts, and a quarter of what the second one did not use */
+	assert_int_equal(q.left[QUOTA_NORMAL], 5400 - 1200 - 1200 - (3600 - 1200) / 4);
+}
+
+/* Returns the unit-seconds that account `lab` has paid. */
+static int64_t spent(struct site *f)
+{
+	assert_int_equal(ask(f, "GET", "/v1/credits?account=lab", NULL), 200);
+	const char *at = strstr(f->a.body.text, "\"spent\":");
+	assert_non_null(at);
+	return atoll(at + strlen("\"spent\":"));
+}
+
+static void lab_make(struct site *f)
+{
+	assert_int_equal(ask(f, "PUT", "/v1/accounts/lab", "{}"), 201);
+	assert_int_equal(ask(f, "PATCH", "/v1/accounts/lab",
+			     "{\"changes\":[{\"op\":\"set\",\"name\":\"credit_unit\",\"value\":\"cpu_hours\"}]}"),
+			 200);
+	assert_int_equal(ask(f, "POST", "/v1/credits", "{\"op\":\"deposit\",\"account\":\"lab\",\"amount\":360000}"),
+			 200);
+}
+
+/* An account pays for an attempt that failed and is run again. */
+static void failures_are_paid(void **state)
+{
+	struct site *f = *state;
+
+	lab_make(f);
+	assert_int_equal(
+		ask(f, "POST", "/v1/jobs",
+		    "{\"script\":\"true\",\"retries\":\"1\",\"account\":\"lab\",\"resources\":[\"nodes=1:ppn=1\","
+		    "\"walltime=3600\"]}"),
+		201);
+	pass(f, 1);
+	all_start(f);
+	pass(f, 100);
+	attempt_end(
+		f, &(struct result){.how = RESULT_EXITED, .status = 1, .ran_ms = 100000, .ended_us = f->now * 1000000});
+	shows(f, "\"retried\":1");
+	assert_int_equal(spent(f), 100);
+	all_start(f);
+	attempt_end_number(f, 2, &(struct result){.how = RESULT_EXITED, .ran_ms = 1000, .ended_us = f->now * 1000000});
+	assert_int_equal(spent(f), 101);
+}
+
+/* One that made way for another job of its user is paid. */
+static void own_victims_are_paid(void **state)
+{
+	struct site *f = *state;
+
+	lab_make(f);
+	victim_make(f, ",\"account\":\"lab\"");
+	pass(f, 20);
+	assert_true(spent(f) > 0);
+	assert_true(spent(f) <= 21);
 }
 
 /* An attempt that is lost before it has begun loses no work, whenever an earlier one began. */
@@ -583,6 +684,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(saved_is_stopped, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(rerun_before_it_runs, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(rerun_is_paid_once, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(retries_are_paid, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(failures_are_paid, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(own_victims_are_paid, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(lost_before_it_began, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(pause_under_hold, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(pause_by_another_clock, setup, site_teardown),

@@ -279,9 +279,9 @@ static void charge_all(struct server *s, uint32_t id, int64_t ran_ms)
 	}
 }
 
-void credits_stopped(struct server *s, uint32_t id, int64_t ran_ms)
+void credits_stopped(struct server *s, uint32_t id, int64_t ran_ms, bool own)
 {
-	if (s->jobs->entries.v[id].billed)
+	if (s->jobs->entries.v[id].billed || own)
 		charge_all(s, id, ran_ms);
 }
 

@@ -50,9 +50,9 @@ bool credits_get(struct server *s, const struct object *account, struct credit_s
 bool credits_tariff(const struct object *account, struct credit_tariff *ret);
 
 /* Charges a stopped attempt of a job that waits again: the owner pays if they requested the
- * stop; otherwise the site did, and the escrow is released. Called before the event is applied
- * to the entry. */
-void credits_stopped(struct server *s, uint32_t id, int64_t ran_ms);
+ * stop, or `own`: it has failed and is retried, or made way for a job of their own; otherwise the
+ * site did, and the escrow is released. Called before the event is applied to the entry. */
+void credits_stopped(struct server *s, uint32_t id, int64_t ran_ms, bool own);
 /* Charges the usage of the last attempt of a job that has ended. */
 void credits_settle(struct server *s, uint32_t id);
 /* Removes expired deposits. */

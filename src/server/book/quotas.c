@@ -285,12 +285,12 @@ int quotas_alter(struct server *s, uint32_t id, struct spec *spec, struct err *e
 	return rc;
 }
 
-int quotas_rerun(struct server *s, uint32_t id, int64_t *ret_paid, struct err *err)
+int quotas_rerun(struct server *s, uint32_t id, int64_t used_ms, int64_t *ret_paid, struct err *err)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
 	struct quota_claim claim = e->spec->rare->claim;
 	struct quota *q = claim.month && !e->billed ? find(s, e->spec->owner) : NULL;
-	int64_t used = ran_until_now(s, e) / 1000;
+	int64_t used = used_ms > 0 ? used_ms / 1000 : 0;
 	struct quota_moves moves;
 	int rc;
 

@@ -56,10 +56,10 @@ bool quotas_low(struct server *s, const struct spec *p, char *ret, size_t size);
 /* Settles the claim of a job whose spec is replaced, perhaps with another walltime, and writes
  * the new claim into `spec`. May return -EDQUOT. */
 int quotas_alter(struct server *s, uint32_t id, struct spec *spec, struct err *err);
-/* Charges the usage of an attempt whose rerun the owner requested, since the next attempt has
- * the full walltime again; once per attempt. *ret_paid: seconds that no longer count at the
- * job's end (payload.paid). May return -EDQUOT. */
-int quotas_rerun(struct server *s, uint32_t id, int64_t *ret_paid, struct err *err);
+/* Charges what an attempt has used, whose rerun the owner requested or that is retried, since the
+ * next attempt has the full walltime again; once per attempt. *ret_paid: seconds that no longer
+ * count at the job's end (payload.paid). May return -EDQUOT. */
+int quotas_rerun(struct server *s, uint32_t id, int64_t used_ms, int64_t *ret_paid, struct err *err);
 /* Returns true if a priority job that starts now overtakes earlier jobs that could also start. */
 bool quotas_urgent(const struct server *s, uint32_t id);
 /* Returns true if an earlier normal job could be started. */

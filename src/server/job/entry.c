@@ -293,8 +293,8 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 		break;
 	case EVENT_PREEMPT:
 		x->retried += p->retried;
-		if (p->spent_ms)
-			outcome_of(x)->spent_ms += p->spent_ms;
+		if (p->spent_ms || p->paid)
+			outcome_of(x)->spent_ms += p->spent_ms - p->paid * 1000;
 		if (p->moves) {
 			saves_of(x)->moves++;
 			saves_of(x)->moving = e->time;
@@ -518,7 +518,7 @@ static const struct field payload_rows[] = {
 	{"delay", .in = ON(EVENT_INTENT), HAS(delay)},
 	{"drops", .in = ON(EVENT_INTENT), HAS(drops)},
 	{"billed", .in = ON(EVENT_INTENT), HAS(billed)},
-	{"paid", .in = ON(EVENT_INTENT), HAS(paid)},
+	{"paid", .in = ON(EVENT_INTENT) | ON(EVENT_PREEMPT), HAS(paid)},
 	{"limit", .in = WHEN_THROTTLED | ALWAYS, HAS(limit)},
 	{"as", .in = ON(EVENT_ALTER), HAS(as)},
 	{"holds", .in = ON(EVENT_HOLDS) | ALWAYS, HAS(holds)},

@@ -33,6 +33,7 @@
 #include "server/base/post.h"
 #include "server/base/turn.h"
 #include "server/base/words.h"
+#include "server/book/history.h"
 #include "server/book/quotas.h"
 #include "server/job/attempt.h"
 #include "server/job/body.h"
@@ -251,7 +252,7 @@ static int do_rerun(struct change *c, uint32_t id, struct err *err)
 		return state_error(c->s, id, "it is not rerunnable (-r n)", err);
 	p.billed = c->w->uid == spec->uid;
 	if (p.billed)
-		rc = quotas_rerun(c->s, id, &p.paid, err);
+		rc = quotas_rerun(c->s, id, ran_until_now(c->s, &c->s->jobs->entries.v[id]), &p.paid, err);
 	if (rc == 0)
 		job_kill(c->s, id, &p);
 	return rc;

@@ -147,6 +147,18 @@ static void doomed_note(struct server *s, uint32_t id)
 	vec_push(&s->agenda->doomed, ((struct doomed){id, o && o->comment ? mem_strdup(o->comment) : NULL}));
 }
 
+/* Returns true if a job was stopped for another one of its own user or account, who then gave it
+ * away: were that free, a small job would be the way to compute without paying. */
+static bool is_for_own(const struct server *s, const struct event *e)
+{
+	if (e->by == JOB_NONE || e->by == e->job)
+		return false;
+
+	const struct spec *p = s->jobs->entries.v[e->job].spec, *by = s->jobs->entries.v[e->by].spec;
+
+	return p->uid == by->uid || (p->account && p->account == by->account);
+}
+
 void dispatch_listener(void *context, const struct event *e)
 {
 	static const struct payload nothing;
@@ -175,7 +187,7 @@ void dispatch_listener(void *context, const struct event *e)
 		if (e->type == EVENT_PREEMPT) {
 			p.spent_ms = p.used ? p.ran_ms : ran_until_now(s, &s->jobs->entries.v[e->job]);
 			p.moves = is_move(s, e);
-			credits_stopped(s, e->job, p.spent_ms);
+			credits_stopped(s, e->job, p.spent_ms, p.retried || is_for_own(s, e));
 			history_stopped(s, e, &p);
 			p.spent_ms -= p.free_ms < p.spent_ms ? p.free_ms : p.spent_ms;
 		}
@@ -703,14 +715,16 @@ void job_purge(struct server *s, uint32_t id, const struct payload *p)
 	s->turn->dirty = true;
 }
 
-/* Requeues a job as its user requested, or `retried`, since it has failed. Only the usage in the
- * result, which may be NULL, counts. */
-static void requeue_as(struct server *s, uint32_t id, const struct result *r, bool retried, const char *text)
+/* Requeues a job as its user requested, or `retried`, since it has failed: `paid` are the seconds
+ * of quota that were taken for it. Only the usage in the result, which may be NULL, counts. */
+static void requeue_as(struct server *s, uint32_t id, const struct result *r, bool retried, int64_t paid,
+		       const char *text)
 {
 	struct payload p = r ? result_payload(s, id, r) : (struct payload){0};
 
 	p.text = text;
 	p.retried = retried;
+	p.paid = paid;
 	p.free_ms = r ? saves_free(&r->saves) : 0;
 	p.exit_status = 0;
 	p.cause = END_ITSELF;
@@ -722,7 +736,7 @@ static void requeue_as(struct server *s, uint32_t id, const struct result *r, bo
 
 static void requeue(struct server *s, uint32_t id, const struct result *r)
 {
-	requeue_as(s, id, r, false, "to be run again, as was asked for");
+	requeue_as(s, id, r, false, 0, "to be run again, as was asked for");
 }
 
 /* Ends a job that waits to run again. */
@@ -756,7 +770,8 @@ static bool retry(struct server *s, uint32_t id, const struct result *r, const c
 	bool memory = r->cause == CAUSE_MEMORY;
 	int64_t code = r->how == RESULT_SIGNALED ? 128 + r->status : r->status;
 	struct retries retries = {0};
-	char text[200];
+	int64_t paid;
+	char text[600];
 	struct err err;
 
 	if (r->disk || code == 0 || e->intent != INTENT_NONE || e->spec->interactive ||
@@ -765,16 +780,23 @@ static bool retry(struct server *s, uint32_t id, const struct result *r, const c
 	const char *wanted = retries_of(s, id, known);
 	bool due =
 		wanted && retries_parse(wanted, &retries, NULL) == 0 && retries_due(&retries, e->retried, code, memory);
-	if (due) {
+	if (due && quotas_rerun(s, id, ran_ms(r) - saves_free(&r->saves), &paid, &err) < 0) {
+		struct result last = *r;
+		snprintf(text, sizeof text, "%.200s%snot run again: %.300s", r->reason ? r->reason : "",
+			 r->reason ? "; " : "", err.text);
+		last.reason = text;
+		result_finish(s, id, &last);
+	} else if (due) {
 		if (memory)
 			snprintf(text, sizeof text, "killed for memory: retry %d of %lld", e->retried + 1,
 				 (long long)retries.n);
 		else
 			snprintf(text, sizeof text, "failed with exit status %lld: retry %d of %lld", (long long)code,
 				 e->retried + 1, (long long)retries.n);
-		requeue_as(s, id, r, true, text);
+		requeue_as(s, id, r, true, paid, text);
 	}
-	if (due && memory && retries.memory > 0 && s->world->grow && s->world->grow(s, id, retries.memory, &err) < 0) {
+	if (due && memory && retries.memory > 0 && !entry_ended(s, id) && s->world->grow &&
+	    s->world->grow(s, id, retries.memory, &err) < 0) {
 		snprintf(text, sizeof text, "not run again with more memory: %.160s", err.text);
 		waiting_finish(s, id, r, text);
 	}
