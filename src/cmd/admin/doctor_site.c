@@ -173,7 +173,7 @@ void doctor_site(struct doctor *d)
 		doctor_find(
 			d, LEVEL_WARNING, "disk",
 			"mount another file system there, as the administrator's guide says ('A full disk')",
-			"$TMPDIR of jobs (%s) is on the file system of the store: a job that fills it keeps others from being accepted",
+			"$TMPDIR of jobs (%s) is on the file system of the store: jobs that fill it are ended, and none are accepted until then",
 			object_text(d->site, "tmpdir"));
 	if (failed > 0)
 		doctor_find(
