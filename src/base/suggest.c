@@ -37,7 +37,7 @@ bool suggest_word(const char *word, const char *words, char ret[SUGGEST_SIZE])
 {
 	int n = (int)strlen(word), best = LONGEST;
 
-	if (n == 0 || n > LONGEST)
+	if (n < 2 || n > LONGEST)
 		return false;
 	for (const char *p = words; *p; p += strspn(p, " ")) {
 		int m = (int)strcspn(p, " ");

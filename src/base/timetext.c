@@ -75,6 +75,8 @@ static int units_parse(const char *text, int64_t *ret, struct err *err)
 		if (!number_read(&text, &n))
 			return err_set(err, -EINVAL, NOT_DURATION);
 		const char *letter = *text ? strchr(next, *text) : NULL;
+		if (*text == '.')
+			return err_set(err, -EINVAL, "the numbers must be whole (as in 1h30m instead of 1.5h)");
 		if (!letter)
 			return err_set(err, -EINVAL,
 				       "each number needs a unit, y, w, d, h, m or s in this order (as in 1d12h)");

@@ -2,6 +2,8 @@
  * config.c - `shunt config check`: has the server's own program check the file, since it knows the
  * options.
  */
+#include <errno.h>
+#include <unistd.h>
 
 #include "cmd/lib/commands.h"
 #include "cmd/lib/instance.h"
@@ -24,6 +26,10 @@ static int run(const struct command *c, const void *arguments, const struct oper
 
 	if ((a->system ? where_system(&w, &err) : where_find(&w, &err)) < 0)
 		return command_fail(c, "%s", err.text);
+	if (operands->n == 0 && access(w.conf, F_OK) < 0 && errno == ENOENT) {
+		printf("%s does not exist: all options have their defaults.\n", w.conf);
+		return EXIT_OK;
+	}
 	return program_become(c, "shuntd",
 			      (const char *const[]){"--check-conf", operands->n ? operands->v[0] : w.conf,
 						    w.system ? "--system" : NULL, NULL},

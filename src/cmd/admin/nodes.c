@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "base/hostlist.h"
 #include "base/table.h"
 #include "base/timetext.h"
 #include "cmd/lib/commands.h"
@@ -162,12 +163,33 @@ static bool is_worth(const json_t *node, const struct listing_column *column)
 	return worth;
 }
 
-static bool wanted(const json_t *node, const struct operands *operands)
+/* Appends the nodes of these lists to `chosen`, in the order of `all`; without lists all nodes.
+ * Returns the exit code. */
+static int nodes_choose(const struct command *c, const json_t *all, const struct operands *lists, json_t *chosen)
 {
-	for (int i = 0; i < operands->n; i++)
-		if (strcmp(operands->v[i], object_text(node, "name")) == 0)
-			return true;
-	return operands->n == 0;
+	json_t *names = json_object(), *node;
+	int code = EXIT_OK;
+	struct err err;
+	const char *name;
+	size_t i;
+	void *next;
+
+	for (int k = 0; k < lists->n; k++) {
+		name_list list = {0};
+		if (hostlist_parse(lists->v[k], &list, &err) < 0)
+			code = command_fail(c, "%s: %s", lists->v[k], err.text);
+		for (i = 0; i < list.n; i++)
+			json_object_set_new(names, list.v[i], json_null());
+		name_list_free(&list);
+	}
+	json_array_foreach(all, i, node)
+	{
+		if (lists->n == 0 || json_object_del(names, object_text(node, "name")) == 0)
+			json_array_append(chosen, node);
+	}
+	json_object_foreach_safe(names, next, name, node) code = command_fail(c, "There is no node %s.", name);
+	json_decref(names);
+	return code;
 }
 
 static void nodes_print(const json_t *nodes)
@@ -193,23 +215,17 @@ static void nodes_print(const json_t *nodes)
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct show_arguments *a = arguments;
-	json_t *chosen = json_array(), *node;
+	json_t *chosen = json_array();
 	int code;
-	size_t i;
 	json_t *answer = show_ask(c, "/v1/nodes", NULL, &code);
 
-	json_array_foreach(json_object_get(answer, "nodes"), i, node)
-	{
-		if (wanted(node, operands))
-			json_array_append(chosen, node);
-	}
+	if (answer)
+		code = nodes_choose(c, json_object_get(answer, "nodes"), operands, chosen);
 	if (answer && a->json)
 		show_json(operands->n ? chosen : answer);
-	else if (answer)
+	else if (json_array_size(chosen) > 0)
 		nodes_print(chosen);
-	if (answer && (int)json_array_size(chosen) < operands->n)
-		code = command_fail(c, "not all of these nodes exist ('shunt nodes' lists them)");
-	else if (answer && json_array_size(chosen) == 0 && !a->json)
+	else if (answer && operands->n == 0)
 		printf("No nodes yet: 'shunt token create' shows how to add a machine.\n");
 	json_decref(chosen);
 	json_decref(answer);
@@ -225,7 +241,7 @@ const struct command command_nodes = {
 		"down (nothing is heard of it), joining (it has joined and not yet connected), unhealthy (its health check "
 		"says so), claimed (a workstation whose owner uses it). 'shunt nodes offline', 'drain', 'online', 'set' and 'remove' change nodes.",
 	.examples = EXAMPLES(
-		{"shunt nodes", "All nodes, and how full they are."},
+		{"shunt nodes", "All nodes, and how full they are."}, {"shunt nodes n[1-4]", "These only."},
 		{"shunt nodes offline n3 -m 'new disk'", "No further job starts on n3; running jobs continue."},
 		{"shunt nodes drain n3 --at 18:00", "From six on; until then jobs start there that end before."},
 		{"shunt nodes online n3", "Jobs start there again."},

@@ -111,7 +111,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	else if (answer && a->all)
 		print_all(list);
 	else if (answer && !json_is_true(json_object_get(answer, "counted")))
-		printf("Quota are not counted here: jobs run without.\n");
+		printf("Quotas are not counted here: jobs run without them.\n");
 	else if (answer)
 		print_one(json_array_get(list, 0));
 	json_decref(answer);

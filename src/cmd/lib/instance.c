@@ -147,7 +147,7 @@ static void forecast_print(const json_t *server)
 	char off[40];
 
 	if (starts > 0)
-		printf("Starts: %lld as forecast within %s on average, %lld of them later\n", (long long)starts,
+		printf("Starts: %lld forecast, %s off on average; %lld of them were later\n", (long long)starts,
 		       duration_human(object_number(server, "forecast.error", 0), off, sizeof off), (long long)late);
 }
 

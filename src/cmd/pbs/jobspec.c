@@ -143,13 +143,14 @@ static int priority_set(struct jobspec *s, const char *option, const char *text,
 	return 0;
 }
 
-/* Handles -p 10 and -p 2026-11-16T18:00: a number is a priority, anything else a deadline. */
+/* Handles -p 10 and -p 2026-11-16T18:00: a number is a priority, what has a digit a deadline. */
 static int p_set(struct jobspec *s, const char *text, struct err *err)
 {
 	const char *digits = text + (text[0] == '-' || text[0] == '+');
 	bool number = isdigit((unsigned char)*digits) && digits[strspn(digits, "0123456789")] == '\0';
 
-	return number ? priority_set(s, "-p", text, err) : deadline_set(s, "-p", text, err);
+	return number || !strpbrk(text, "0123456789") ? priority_set(s, "-p", text, err)
+						      : deadline_set(s, "-p", text, err);
 }
 
 static int array_set(struct jobspec *s, const char *option, const char *text, struct err *err)
