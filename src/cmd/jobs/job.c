@@ -136,7 +136,10 @@ static void line_end(const json_t *job)
 	if (status > 256)
 		line("ended", "by signal %" PRId64 " (%s)", status - 256, strsignal((int)(status - 256)));
 	else if (status >= 0)
-		line("ended", "with exit status %" PRId64, status);
+		line("ended", "with exit status %" PRId64 "%s", status,
+		     status == 126   ? " (shells: a command can't be executed)"
+		     : status == 127 ? " (shells: a command was not found)"
+				     : "");
 	else
 		line("ended", "without having run to an end (%" PRId64 ")", status);
 }

@@ -138,6 +138,17 @@ static int output_follow(const struct command *c, struct client *client, const c
 	return code;
 }
 
+/* Says where to look if a job has printed nothing but errors. */
+static void errors_hint(const struct command *c, struct client *client, const char *id)
+{
+	struct output o = {.tail = 0, .room = TAIL_ROOM};
+	struct err err;
+
+	if (output_read(client, id, &(struct output_arguments){.error = true}, false, &o, &err) >= 0 && o.n > 0)
+		command_warn(c, "job %s has printed nothing but errors: 'shunt output -e %s' shows them", id, id);
+	strbuf_fini(&o.kept);
+}
+
 /* Prints the output of one job. Returns the exit code. */
 static int output_one(const struct command *c, struct client *client, const char *id, const struct output_arguments *a,
 		      bool raw)
@@ -158,6 +169,8 @@ static int output_one(const struct command *c, struct client *client, const char
 		code = output_follow(c, client, id, a, &o);
 	if (o.rc < 0)
 		code = command_fail(c, "standard output: %s", strerror(-o.rc));
+	else if (code == EXIT_OK && o.n == 0 && !a->error)
+		errors_hint(c, client, id);
 	strbuf_fini(&o.kept);
 	return code;
 }

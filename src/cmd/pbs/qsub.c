@@ -464,6 +464,36 @@ static int source_read(const struct call *call, struct source *source, struct er
 	return 0;
 }
 
+/* Returns true if a program of this name is found in PATH. */
+static bool program_found(const char *name)
+{
+	const char *path = getenv("PATH");
+	char at[PATH_MAX];
+
+	for (const char *p = path; p; p = *p == ':' ? p + 1 : NULL) {
+		int n = (int)strcspn(p, ":");
+		if (snprintf(at, sizeof at, "%.*s/%s", n, n ? p : ".", name) < (int)sizeof at && access(at, X_OK) == 0)
+			return true;
+		p += n;
+	}
+	return !path;
+}
+
+/* Warns of a command that can't be run here, which nodes may be able to run. */
+static void program_warn(const struct command *c, const struct call *call, const struct jobspec *s)
+{
+	const char *word = call->nwords ? call->word[0] : "";
+
+	if (!*word || strstr(word, "{}") || (call->a->export_all && functions_exported()))
+		return;
+	if (!strchr(word, '/') && !program_found(word))
+		command_warn(c, "%s: no such command on this machine; the job fails on nodes where that is so", word);
+	if (strchr(word, '/') && (word[0] == '/' || !s->workdir) && access(word, X_OK) < 0)
+		command_warn(
+			c, "%s: it can't be run on this machine (%s%s%s); the job also fails on nodes where that is so",
+			word, strerror(errno), errno == EACCES ? ": chmod +x " : "", errno == EACCES ? word : "");
+}
+
 /* Warns of files that are missing here; it is not an error because nodes may have them. */
 static void paths_warn(const struct command *c, const struct jobspec *s)
 {
@@ -552,8 +582,10 @@ static int prepare(const struct command *c, const struct call *call, struct jobs
 			source_remarks(c, &source, &directives);
 		if (missing && !s->silent)
 			command_warn(c, "-v %s: this variable is not set here; it was left out", missing);
-		if (!s->silent)
+		if (!s->silent) {
 			paths_warn(c, s);
+			program_warn(c, call, s);
+		}
 	}
 out:
 	directives_fini(&directives);
