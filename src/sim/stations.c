@@ -90,8 +90,8 @@ struct network {
 	double arrival[CLASSES], now, report;
 	int reporter; /* station of a pool that reports next */
 	double capacity, measured_from;
-	int64_t jobs_arrived, jobs_open; /* jobs_open: measured jobs that have not ended */
-	int64_t reports;
+	int64_t jobs_arrived, jobs_open;     /* jobs_open: measured jobs that have not ended */
+	int64_t reports, begun[BENCH_USERS]; /* begun: jobs of bench/pool's users */
 	double sum[CLASSES];
 	struct stations_result r;
 };
@@ -151,11 +151,17 @@ static void station_start(const struct network *n, struct station *s)
 	best->started = true;
 }
 
+/* Returns true if stations are as fast as a quota of processor time lets them be. */
+static bool has_quotas(const struct network *n)
+{
+	return n->c->bench && !n->c->bench->asleep;
+}
+
 /* Returns the speed at which the station serves its processes now. One with a quota has a whole
  * processor until that is used. */
 static double speed_now(const struct network *n, const struct station *s)
 {
-	return !n->c->bench ? s->speed : s->stopped ? 0 : 1;
+	return !has_quotas(n) ? s->speed : s->stopped ? 0 : 1;
 }
 
 /* Returns the share of the processor that a process gets now, times the station's speed. */
@@ -176,7 +182,7 @@ static double rate_of(const struct network *n, const struct station *s, size_t i
 /* Returns the part of a station's share of its processor that its daemon uses. */
 static double daemon_share(const struct network *n, const struct station *s)
 {
-	return n->c->bench ? n->c->bench->idle / s->speed : 0;
+	return has_quotas(n) ? n->c->bench->idle / s->speed : 0;
 }
 
 /* Returns the share of the processor that the owner's work gets now. */
@@ -197,10 +203,12 @@ static void station_pass(const struct network *n, struct station *s, double now)
 	for (size_t i = 0; i < s->list.n; i++)
 		s->list.v[i].left -= dt * rate_of(n, s, i);
 	if (s->list.n)
-		s->quota -= dt * (n->c->bench ? speed_now(n, s) : 0);
+		s->quota -= dt * (has_quotas(n) ? speed_now(n, s) : 0);
 	double old = exp(-dt / MINUTE);
 	s->idle = s->idle * old + (s->list.n ? 0 : 1 - daemon_share(n, s)) * (1 - old);
 	s->free = s->free * old + (1 - owner_share(n, s)) * (1 - old);
+	if (n->c->bench && n->c->bench->asleep)
+		s->free = s->idle;
 	s->now = now;
 }
 
@@ -240,7 +248,7 @@ static void station_settle(const struct network *n, struct station *s)
 		s->held_until = 0;
 	}
 	s->next = s->held_until > 0 ? s->held_until : DBL_MAX;
-	if (n->c->bench)
+	if (has_quotas(n))
 		s->next = quota_next(n, s);
 	for (size_t i = 0; i < s->list.n; i++) {
 		double rate = rate_of(n, s, i), at = s->now + (rate > 0 ? s->list.v[i].left / rate : DBL_MAX);
@@ -265,6 +273,8 @@ static void station_add(struct network *n, int at, struct process p)
 	struct station *s = &n->s[at];
 
 	station_pass(n, s, n->now);
+	if (n->c->bench && n->c->bench->asleep && p.class == CLASS_PARALLEL)
+		p.left += n->c->bench->start * s->speed / (1 + s->count[CLASS_BATCH]);
 	p.came = s->came++;
 	vec_push(&s->list, p);
 	s->count[p.class]++;
@@ -290,7 +300,7 @@ static bool message_waits(struct network *n, struct message m)
 	struct station *s = &n->s[m.to];
 	size_t at = n->mail.n;
 
-	if (!b)
+	if (!has_quotas(n))
 		return false;
 	station_pass(n, s, n->now);
 	station_settle(n, s);
@@ -385,19 +395,28 @@ static void edge_add(struct pjob *j, int from, int to)
 	j->before[to]++;
 }
 
+void stations_bench_sizes(uint64_t seed, int user, int64_t n, double ret[BENCH_TASKS])
+{
+	struct rng r;
+
+	rng_seed(&r, rng_seed_of(rng_seed_of(seed, (uint64_t)user), (uint64_t)n));
+	for (int i = 0; i < BENCH_TASKS; i++)
+		ret[i] = i < 4 ? 0.3 + 0.3 * rng_unit(&r) : 0.1 + 0.3 * rng_unit(&r);
+}
+
 /* Begins the next job of one of the users of bench/pool: a chain of four tasks, and twelve short
  * ones, of which some wait for the chain's beginning. Their users state 3 and 1 as their times. */
 static void bench_job(struct network *n, int user)
 {
 	const struct stations_bench *b = n->c->bench;
 	struct pjob *j = mem_zalloc(sizeof *j);
-	struct rng *r = &n->where[CLASS_PARALLEL];
+	double size[BENCH_TASKS];
 
 	j->home = user;
-	j->tasks = 16;
+	j->tasks = BENCH_TASKS;
+	stations_bench_sizes(n->c->seed, user, n->begun[user]++, size);
 	for (int i = 0; i < j->tasks; i++) {
-		double size = i < 4 ? 0.3 + 0.3 * rng_unit(r) : 0.1 + 0.3 * rng_unit(r);
-		j->need[i] = size * b->unit + b->start;
+		j->need[i] = size[i] * b->unit + (b->asleep ? 0 : b->start);
 		j->path[i] = i < 4 ? 3 : 1;
 		if (i > 0 && (i < 4 || i % 3 == 0))
 			edge_add(j, i < 4 ? i - 1 : 0, i);
@@ -450,7 +469,7 @@ static void job_ended(struct network *n, struct pjob *j)
 		n->jobs_open--;
 	}
 	free(j);
-	if (n->c->bench && n->jobs_arrived < n->c->jobs)
+	if (n->c->bench && n->begun[user] < n->c->jobs / BENCH_USERS)
 		bench_job(n, user);
 }
 

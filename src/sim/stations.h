@@ -12,7 +12,7 @@
 
 #include "station/place.h"
 
-enum { STATIONS = 20, GRAPH_TASKS = 20, BENCH_STATIONS = 12, BENCH_USERS = 3 };
+enum { STATIONS = 20, GRAPH_TASKS = 20, BENCH_STATIONS = 12, BENCH_USERS = 3, BENCH_TASKS = 16 };
 
 enum station_class { CLASS_INTERACTIVE, CLASS_BATCH, CLASS_PARALLEL, CLASSES };
 
@@ -39,6 +39,9 @@ struct stations_bench {
 	double period; /* a station's share of its processor is a quota for this many seconds */
 	double late;   /* processor time beyond its quota that a station uses until it is stopped, seconds */
 	double warm;   /* seconds from the start of the daemons until the users begin */
+	/* Tasks sleep instead of using a processor: stations work steadily, `start` is time, and
+	 * the daemon can't tell the use of its tasks from the owner's. */
+	bool asleep;
 };
 
 struct stations_case {
@@ -53,7 +56,8 @@ struct stations_case {
 	/* parallel jobs measured, after a warm-up of a tenth as many; everything else is
 	 * measured meanwhile */
 	int64_t jobs;
-	/* not NULL: this pool instead of the source's stations; jobs of all users together */
+	/* not NULL: this pool instead of the source's stations; each user runs an equal part of
+	 * `jobs` */
 	const struct stations_bench *bench;
 };
 
@@ -62,6 +66,9 @@ struct stations_result {
 	int64_t ended[CLASSES];
 	double reports; /* per station and unit of time */
 };
+
+/* Draws the sizes of the tasks of a user's n-th job, n >= 0; those of the chain come first. */
+void stations_bench_sizes(uint64_t seed, int user, int64_t n, double ret[BENCH_TASKS]);
 
 /* Runs one case. Arrivals and demands depend only on seed, loads and shares, not on the policy. */
 struct stations_result stations_run(const struct stations_case *c);

@@ -159,6 +159,43 @@ static void the_pool_of_the_benchmark(void **state)
 		    bench(PLACE_ROUND_ROBIN, &fluid, 300).response[CLASS_PARALLEL]);
 }
 
+/* Tasks that sleep take their time at the speed of the station, twice as long beside an owner's
+ * process, and starting them takes as long everywhere. */
+static void tasks_asleep(void **state)
+{
+	static const struct stations_bench plain = {.unit = 0.2, .asleep = true},
+					   slow = {.unit = 0.2, .asleep = true, .start = 0.1};
+	double chain = 0, short_chain = 4 * 0.3 * 0.2 / 0.08; /* its smallest tasks on the fastest station */
+
+	for (int p = 0; p < PLACE_POLICIES; p++) {
+		struct stations_result r = bench((enum place_policy)p, &plain, 60),
+				       later = bench((enum place_policy)p, &slow, 60);
+		assert_int_equal(r.ended[CLASS_PARALLEL], 60);
+		assert_true(r.response[CLASS_PARALLEL] > short_chain);
+		assert_true(later.response[CLASS_PARALLEL] > r.response[CLASS_PARALLEL] + 4 * 0.1 / 2);
+		chain += r.response[CLASS_PARALLEL];
+	}
+	assert_true(bench(PLACE_OURS, &plain, 60).response[CLASS_PARALLEL] < chain / PLACE_POLICIES);
+}
+
+/* The jobs of a user are those of the seed, whatever the others do. */
+static void sizes_of_the_benchmark(void **state)
+{
+	double a[BENCH_TASKS], b[BENCH_TASKS], other[BENCH_TASKS];
+
+	stations_bench_sizes(7, 1, 3, a);
+	stations_bench_sizes(7, 1, 3, b);
+	assert_memory_equal(a, b, sizeof a);
+	for (int i = 0; i < BENCH_TASKS; i++)
+		assert_true(i < 4 ? a[i] >= 0.3 && a[i] < 0.6 : a[i] >= 0.1 && a[i] < 0.4);
+	stations_bench_sizes(7, 2, 3, other);
+	assert_memory_not_equal(a, other, sizeof a);
+	stations_bench_sizes(7, 1, 4, other);
+	assert_memory_not_equal(a, other, sizeof a);
+	stations_bench_sizes(8, 1, 3, other);
+	assert_memory_not_equal(a, other, sizeof a);
+}
+
 static void repeats(void **state)
 {
 	struct stations_result a = run(PLACE_OURS, DISCIPLINE_POOL, 0.7, false),
@@ -177,6 +214,8 @@ int main(void)
 		cmocka_unit_test(nowhere),
 		cmocka_unit_test(owners_notice),
 		cmocka_unit_test(the_pool_of_the_benchmark),
+		cmocka_unit_test(tasks_asleep),
+		cmocka_unit_test(sizes_of_the_benchmark),
 		cmocka_unit_test(repeats),
 	};
 
