@@ -50,6 +50,9 @@ struct pool_options {
 
 /* Simulates what bench/pool measures, under every policy of the pool's daemon. */
 void experiment_pool(const struct pool_options *o, FILE *out);
+/* Prints the sizes of its tasks as JSON: a list of rounds, these lists of users, of jobs, of tasks,
+ * of which those of the chain come first. */
+void experiment_pool_sizes(const struct pool_options *o, FILE *out);
 
 struct traces_options {
 	const char *dir; /* directory of the traces */

@@ -6,8 +6,10 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/table.h"
 #include "lab/experiment_internal.h"
@@ -16,11 +18,12 @@
 #define WIDTH 100
 
 struct policy_result {
-	double job;  /* mean time of a job, seconds */
-	double half; /* half of the 90% interval of the mean of one round, seconds */
+	double job;	/* mean time of a job, seconds */
+	double half;	/* half of the 90% interval of the mean of one round, seconds */
+	double *rounds; /* means of the rounds, seconds */
 };
 
-static struct policy_result policy_run(const struct pool_options *o, enum place_policy policy)
+static struct policy_result policy_run(const struct pool_options *o, enum place_policy policy, double *rounds)
 {
 	double sum = 0, squares = 0, n = o->seeds;
 
@@ -32,10 +35,12 @@ static struct policy_result policy_run(const struct pool_options *o, enum place_
 										.jobs = BENCH_USERS * o->jobs,
 										.bench = &o->bench});
 		double job = r.response[CLASS_PARALLEL];
+		rounds[seed - 1] = job;
 		sum += job;
 		squares += job * job;
 	}
-	return (struct policy_result){sum / n, n > 1 ? 1.645 * sqrt(fmax(0, squares - sum * sum / n) / (n - 1)) : 0};
+	return (struct policy_result){sum / n, n > 1 ? 1.645 * sqrt(fmax(0, squares - sum * sum / n) / (n - 1)) : 0,
+				      rounds};
 }
 
 static void pool_print(const struct pool_options *o, const struct policy_result r[PLACE_POLICIES], FILE *out)
@@ -55,7 +60,15 @@ static void pool_print(const struct pool_options *o, const struct policy_result 
 		o->seeds);
 }
 
-static void pool_json(const struct policy_result r[PLACE_POLICIES], FILE *out)
+static void doubles_write(struct json *j, const char *name, const double *v, int n)
+{
+	json_open_array(j, name);
+	for (int i = 0; i < n; i++)
+		json_double(j, NULL, v[i]);
+	json_close_array(j);
+}
+
+static void pool_json(const struct pool_options *o, const struct policy_result r[PLACE_POLICIES], FILE *out)
 {
 	struct strbuf text = {0};
 	struct json j;
@@ -68,6 +81,7 @@ static void pool_json(const struct policy_result r[PLACE_POLICIES], FILE *out)
 		json_double(&j, "job", r[p].job);
 		json_double(&j, "half", r[p].half);
 		json_double(&j, "against_round_robin", r[PLACE_ROUND_ROBIN].job / r[p].job);
+		doubles_write(&j, "rounds", r[p].rounds, o->seeds);
 		json_close_object(&j);
 	}
 	json_close_array(&j);
@@ -80,9 +94,38 @@ void experiment_pool(const struct pool_options *o, FILE *out)
 	struct policy_result r[PLACE_POLICIES];
 
 	for (int p = 0; p < PLACE_POLICIES; p++)
-		r[p] = policy_run(o, (enum place_policy)p);
+		r[p] = policy_run(o, (enum place_policy)p, mem_alloc((size_t)o->seeds * sizeof(double)));
 	if (o->json)
-		pool_json(r, out);
+		pool_json(o, r, out);
 	else
 		pool_print(o, r, out);
+	for (int p = 0; p < PLACE_POLICIES; p++)
+		free(r[p].rounds);
+}
+
+void experiment_pool_sizes(const struct pool_options *o, FILE *out)
+{
+	struct strbuf text = {0};
+	struct json j;
+	double size[BENCH_TASKS];
+
+	json_init(&j, &text, true);
+	json_open_array(&j, NULL);
+	for (int seed = 1; seed <= o->seeds; seed++) {
+		json_open_array(&j, NULL);
+		for (int user = 0; user < BENCH_USERS; user++) {
+			json_open_array(&j, NULL);
+			for (int i = 0; i < o->jobs; i++) {
+				stations_bench_sizes((uint64_t)seed, user, i, size);
+				doubles_write(&j, NULL, size, BENCH_TASKS);
+			}
+			json_close_array(&j);
+			fputs(strbuf_text(&text), out);
+			strbuf_clear(&text);
+		}
+		json_close_array(&j);
+	}
+	json_close_array(&j);
+	fprintf(out, "%s\n", strbuf_text(&text));
+	strbuf_fini(&text);
 }

@@ -10,7 +10,7 @@
 
 struct arguments {
 	int64_t seeds, more, precision, tasks, limit, cores, jobs, unit, start, idle, period, late, warm, interval;
-	bool json, quick, report, types;
+	bool json, quick, report, types, asleep, sizes;
 	const char *chart, *results, *heuristics, *base, *traces, *k1, *k2;
 };
 
@@ -63,6 +63,9 @@ static const struct option pool_options[] = {
 	       .max = 3600000),
 	OPTION(TEXT, 0, "k1", k1, "K", K1_ABOUT),
 	OPTION(TEXT, 0, "k2", k2, "K", K2_ABOUT),
+	FLAG(0, "asleep", asleep,
+	     "let tasks sleep instead of using processors: there are no quotas, and --start-us is time"),
+	FLAG(0, "sizes", sizes, "print the sizes of the tasks of all rounds as JSON, and simulate nothing"),
 	FLAG(0, "json", json, JSON_ABOUT),
 	{0},
 };
@@ -151,7 +154,8 @@ static int pool(const struct command *c, const void *arguments, const struct ope
 			  .idle = (double)a->idle / 1e6,
 			  .period = (double)a->period / 1e3,
 			  .late = (double)a->late / 1e6,
-			  .warm = (double)a->warm / 1e3},
+			  .warm = (double)a->warm / 1e3,
+			  .asleep = a->asleep},
 		.interval = (double)a->interval / 1e3,
 		.k1 = PLACE_K1,
 		.k2 = PLACE_K2,
@@ -161,7 +165,10 @@ static int pool(const struct command *c, const void *arguments, const struct ope
 
 	if (place_weight_read("k1", a->k1, &o.k1, &err) < 0 || place_weight_read("k2", a->k2, &o.k2, &err) < 0)
 		return command_fail(c, "%s", err.text);
-	experiment_pool(&o, stdout);
+	if (a->sizes)
+		experiment_pool_sizes(&o, stdout);
+	else
+		experiment_pool(&o, stdout);
 	return EXIT_OK;
 }
 
