@@ -14,12 +14,12 @@
 
 #include "base/vec.h"
 
-struct change {
+struct trail_change {
 	int64_t start, end;
 };
 
 struct trail {
-	VEC(struct change) v;
+	VEC(struct trail_change) v;
 	uint64_t first; /* number of v[0]; at least 1 */
 	size_t sealed;	/* changes whose numbers are known to a caller: an equal one needs a new number */
 	bool on;
