@@ -41,7 +41,6 @@ struct agent {
 	json_t *facts;
 	struct health *health;
 	char *trouble;	    /* why no job can be started here, or NULL */
-	uint64_t beginning; /* uv_now() at the start */
 	bool again;	    /* restart instead of exiting */
 
 	/* credential.c */

@@ -32,7 +32,7 @@ struct quota {
 	int64_t left[QUOTA_TYPES];
 };
 
-enum quota_cause { QUOTA_MONTH, QUOTA_LIMIT, QUOTA_TAKEN, QUOTA_ALTERED, QUOTA_RETURNED, QUOTA_UNNEEDED, QUOTA_CAUSES };
+enum quota_cause { QUOTA_MONTH, QUOTA_LIMIT, QUOTA_TAKEN, QUOTA_ALTERED, QUOTA_RETURNED, QUOTA_UNNEEDED };
 const char *quota_cause_name(enum quota_cause cause);
 
 /* A journal entry: what a change added to the remainder of a type. */
