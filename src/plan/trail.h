@@ -1,7 +1,7 @@
 /*
- * trail.h - the intervals in which nodes got or lost something, numbered in the order of the changes.
+ * trail.h - the intervals in which nodes got or lost something, numbered in the order of changes.
  *
- * A caller that notes the number of the next change can ask later what has changed since, and where.
+ * A caller that notes the number of the next change can ask later what has changed since then.
  * Nothing is recorded unless a caller follows, and only the latest changes are kept: what is older
  * than `first` is unknown.
  */

@@ -190,7 +190,7 @@ static void guesses_are_counted(void **state)
 	assert_int_equal(remote(f, by("u1.x.y"), "GET", "/v1/whoami", NULL), 401);
 }
 
-/* The list of those who guess is bounded: whoever began first is forgotten. */
+/* The list of guessers is bounded: the first of them is forgotten. */
 static void guessers_are_bounded(void **state)
 {
 	enum { KEPT = 1024 };
