@@ -7,8 +7,9 @@
  * not waited for. Only files of the directory's owner count, a file with several names in parts.
  * So do files without a name that a process of the attempt has open.
  *
- * What can't be counted within FILES_MOST and DEPTH_MOST counts as too much. What jobs requested of
- * the disk (-l disk) is theirs, until nothing else is left to end: a node may give all of it away.
+ * What can't be counted within FILES_MOST and DEPTH_MOST counts as too much, so that what is read is
+ * bounded for each user. What jobs requested of the disk (-l disk) is theirs, until nothing else is
+ * left to end: a node may give all of it away.
  */
 #include "run/tmpwatch.h"
 
@@ -40,7 +41,7 @@
 #define LOOK_EVERY INT64_C(1000000) /* us */
 #define PAUSE_MOST INT64_C(60000000)
 #define READ_MOST INT64_C(600000000) /* us after which a reading process is killed */
-#define FILES_MOST 1000000	     /* files of an attempt that are counted */
+#define FILES_MOST 1000000	     /* files of a user that are counted */
 #define DEPTH_MOST 500
 #define ENDED_MOST 200 /* attempts ended after one reading: what is written fits into a pipe */
 
@@ -58,6 +59,7 @@ struct holder {
 	size_t user; /* index in `users` */
 	pid_t shepherd;
 	struct holding has;
+	int64_t left; /* files that may still be counted; 0: there may be more than were */
 	bool chosen;
 };
 
@@ -122,6 +124,7 @@ static void file_count(const struct reading *r, const struct statx *x, struct ho
 	int64_t links = x->stx_nlink ? x->stx_nlink : 1;
 	int64_t bytes = x->stx_blocks > (uint64_t)r->room.size / 512 ? r->room.size : (int64_t)x->stx_blocks * 512;
 
+	h->left--;
 	h->has.of[FILES]++;
 	if (x->stx_uid == h->uid)
 		h->has.of[BYTES] += bytes / links;
@@ -142,7 +145,7 @@ static void directory_count(const struct reading *r, int fd, int depth, struct h
 		close(fd);
 		return;
 	}
-	for (struct dirent *e; h->has.of[FILES] <= FILES_MOST && (e = readdir(d));) {
+	for (struct dirent *e; h->left > 0 && (e = readdir(d));) {
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
 		    !look_at(dirfd(d), e->d_name, AT_SYMLINK_NOFOLLOW, &x))
 			continue;
@@ -155,7 +158,7 @@ static void directory_count(const struct reading *r, int fd, int depth, struct h
 		if (child >= 0)
 			directory_count(r, child, depth + 1, h);
 		else if (depth >= DEPTH_MOST || errno == EMFILE)
-			h->has.of[FILES] = FILES_MOST + 1;
+			h->left = 0;
 	}
 	closedir(d);
 }
@@ -169,7 +172,7 @@ static void links_count(const struct reading *r, pid_t pid, const char *director
 
 	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, directory);
 	DIR *d = opendir(path);
-	for (struct dirent *e; d && h->has.of[FILES] <= FILES_MOST && (e = readdir(d));) {
+	for (struct dirent *e; d && h->left > 0 && (e = readdir(d));) {
 		ssize_t n = readlinkat(dirfd(d), e->d_name, target, sizeof target);
 		if (n <= 10 || (n < (ssize_t)sizeof target && memcmp(target + n - 10, " (deleted)", 10) != 0) ||
 		    !look_at(dirfd(d), e->d_name, 0, &x) || !S_ISREG(x.stx_mode) || x.stx_nlink ||
@@ -225,6 +228,7 @@ static void attempt_count(struct reading *r, const char *tag)
 			   .uid = st.st_uid,
 			   .user = user_of(r, st.st_uid),
 			   .shepherd = live_pid(r->live, tag)};
+	h.left = FILES_MOST - r->users.v[h.user].has.of[FILES];
 	directory_count(r, fd, 0, &h);
 	nameless_count(r, &h);
 	int64_t beyond = h.has.of[BYTES] - live_disk(r->live, tag) * 1024;
@@ -297,11 +301,14 @@ static void attempts_choose(struct reading *r, enum measure m, struct strbuf *ou
 /* Chooses an attempt that can't be counted: it may have all that is missing. */
 static bool uncounted_choose(struct reading *r, struct strbuf *out)
 {
-	for (size_t i = 0; i < r->holders.n && is_low(&r->room); i++)
-		if (r->holders.v[i].has.of[FILES] > FILES_MOST) {
-			attempt_report(&r->holders.v[i], FILES, out);
-			return true;
-		}
+	for (size_t i = 0; i < r->holders.n && is_low(&r->room); i++) {
+		struct holder *h = &r->holders.v[i];
+		if (h->left > 0)
+			continue;
+		h->has.of[FILES] = FILES_MOST;
+		attempt_report(h, FILES, out);
+		return true;
+	}
 	return false;
 }
 

@@ -174,7 +174,7 @@ static void test_links(void **state)
 static void test_deep(void **state)
 {
 	hidden_try("i=0; while [ $i -lt 600 ]; do mkdir d && cd -P d || break; i=$((i+1)); done; " FILL,
-		   "1000001 files");
+		   "1000000 files");
 }
 
 static void test_files(void **state)
