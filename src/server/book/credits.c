@@ -286,7 +286,7 @@ void credits_stopped(struct server *s, uint32_t id, int64_t ran_ms, bool own)
 }
 
 /* Charges a job that has ended. Its price applies if it met its deadline. Otherwise the account
- * pays for what the job used, and at most the price. */
+ * pays for what the job used, and at most the price. An attempt is charged once. */
 void credits_settle(struct server *s, uint32_t id)
 {
 	const struct entry *e = &s->jobs->entries.v[id];
@@ -294,7 +294,9 @@ void credits_settle(struct server *s, uint32_t id)
 
 	const struct job *job = entry_job(s, id);
 
-	if (e->ran && entry_finished(s, id))
+	bool late = job->state != STATE_DONE; /* it ended by itself while it was being stopped */
+
+	if (e->ran && entry_finished(s, id) && !(late && e->prepaid))
 		charge_all(s, id,
 			   job->has_price && job->since <= job->deadline ? job->priced * 1000
 			   : o && o->ended_us				 ? o->ran_ms

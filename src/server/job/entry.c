@@ -282,6 +282,7 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 		break;
 	case EVENT_STARTED:
 		x->ran = true;
+		x->prepaid = false;
 		if (x->outcome && x->outcome->saves)
 			x->outcome->saves->moving = 0;
 		apply_begun(x);
@@ -293,6 +294,7 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 		break;
 	case EVENT_PREEMPT:
 		x->retried += p->retried;
+		x->prepaid = p->own;
 		if (p->spent_ms || p->paid)
 			outcome_of(x)->spent_ms += p->spent_ms - p->paid * 1000;
 		if (p->moves) {
@@ -518,6 +520,7 @@ static const struct field payload_rows[] = {
 	{"delay", .in = ON(EVENT_INTENT), HAS(delay)},
 	{"drops", .in = ON(EVENT_INTENT), HAS(drops)},
 	{"billed", .in = ON(EVENT_INTENT), HAS(billed)},
+	{"own", .in = ON(EVENT_PREEMPT), HAS(own)},
 	{"paid", .in = ON(EVENT_INTENT) | ON(EVENT_PREEMPT), HAS(paid)},
 	{"limit", .in = WHEN_THROTTLED | ALWAYS, HAS(limit)},
 	{"as", .in = ON(EVENT_ALTER), HAS(as)},

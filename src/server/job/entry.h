@@ -124,6 +124,7 @@ struct entry {
 	bool urgent;  /* its priority started it before jobs that were submitted earlier */
 	bool foreign; /* deleted by someone other than its owner */
 	bool billed;  /* running: its owner asked to rerun it, and pays for this attempt */
+	bool prepaid; /* its last attempt made way for a job of its own user, and was charged then */
 	bool broken;  /* part of its history could not be read */
 	bool leaving; /* listed in jobs.leaving; derived */
 	bool watches; /* jobs it depends on are kept for it (jobs.dependents); derived */
@@ -157,6 +158,7 @@ struct payload {
 	bool foreign;	/* INTENT: by someone other than its owner */
 	bool drops;	/* INTENT: its checkpoints are dropped */
 	bool billed;	/* INTENT: by its owner; the attempt's usage is charged */
+	bool own;	/* PREEMPT: for a job of the same user or account; likewise */
 	/* INTENT: seconds of it that were taken from the owner's quota at once */
 	int64_t paid;
 	int64_t delay;		       /* INTENT: seconds from SIGTERM to SIGKILL */
