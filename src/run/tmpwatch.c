@@ -7,7 +7,7 @@
  * not waited for. Only files of the directory's owner count, a file with several names in parts.
  * So do files without a name that a process of the attempt has open.
  *
- * What can't be counted within FILES_MOST and DEPTH_MOST counts as too much, so that what is read is
+ * What can't be counted within FILES_MOST and DEPTH_MOST counts as too much, so that reading is
  * bounded for each user. What jobs requested of the disk (-l disk) is theirs, until nothing else is
  * left to end: a node may give all of it away.
  */
