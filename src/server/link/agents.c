@@ -97,21 +97,30 @@ static void agents_tell(struct server *s, const char *type, const char *key, jso
 			link_pack(s->hosts->nodes.v[i].agent->visit->link, NULL, 0, "{s:s,s:O}", "t", type, key, value);
 }
 
+/* Sends settings to the agents of the nodes in a range. */
+static void settings_send(struct server *s, uint32_t first, uint32_t end)
+{
+	json_t *servers = NULL;
+
+	for (uint32_t i = first; i < end; i++) {
+		struct link *l = agents_link_of(s, i);
+		if (!l)
+			continue;
+		servers = servers ? servers : agents_servers(s);
+		link_record(l, "settings", &settings_frame,
+			    &(struct welcome){.settings = settings_of(s, i), .servers = servers});
+	}
+	json_decref(servers);
+}
+
 void agents_setting(struct server *s, uint32_t node)
 {
-	struct link *l = agents_link_of(s, node);
-	json_t *servers = agents_servers(s);
-
-	if (l)
-		link_record(l, "settings", &settings_frame,
-			    &(struct welcome){.settings = settings_of(s, node), .servers = servers});
-	json_decref(servers);
+	settings_send(s, node, node + 1);
 }
 
 void agents_settings(struct server *s)
 {
-	for (uint32_t i = 0; i < s->hosts->nodes.n; i++)
-		agents_setting(s, i);
+	settings_send(s, 0, (uint32_t)s->hosts->nodes.n);
 }
 
 /* ---- coming and going ---- */
