@@ -156,14 +156,15 @@ static void freed_more(struct sched *s, struct freed *f, const struct item *x)
 	closed_moved(&f->closed, x->start);
 }
 
-/* Returns true if a job on nodes outside partitions depends on nothing but what is free. */
-static bool is_plain(const struct sched *s, const struct item *x)
+/* Returns true if the place of a job, on nodes outside partitions, depends on nothing but what is
+ * free. */
+static bool is_plain(const struct sched *s, uint32_t id)
 {
-	const struct job *job = cluster_job(s->c, x->job);
+	const struct job *job = cluster_job(s->c, id);
 	const struct request *r = cluster_job_request(s->c, job);
 
 	return !is_special(job) && !cluster_nightly(s->c, job) && (r->nfrags == 1 || r->uniform) && !r->nportions &&
-	       !s->p->edges.n && !s->c->habits && s->c->nodes.v[x->node].partition == PARTITION_NONE;
+	       !s->p->edges.n && !s->c->habits && plan_holds(s->p, id) && partition_of(s, id) == PARTITION_NONE;
 }
 
 /* Returns true if a job would get the place that it has: since it was placed, nothing changed where
@@ -174,7 +175,7 @@ static bool item_stays(struct sched *s, const struct item *x, int64_t dirty)
 	const struct trail *trail = &s->p->trail;
 	uint64_t seen;
 
-	if (x->start <= s->now || dirty == TIME_NEVER || s->p->nnodes == 1 || !is_plain(s, x))
+	if (x->start <= s->now || dirty == TIME_NEVER || s->p->nnodes == 1 || !is_plain(s, x->job))
 		return false;
 	seen = queue_get(s, x->job)->seen;
 	if (trail_touches(trail, seen, x->start, x->start + x->length))
@@ -189,7 +190,7 @@ static bool item_stays(struct sched *s, const struct item *x, int64_t dirty)
 static void item_settled(struct sched *s, const struct item *x)
 {
 	if (!is_special(cluster_job(s->c, x->job)))
-		queue_get(s, x->job)->seen = trail_next(&s->p->trail);
+		queue_get(s, x->job)->seen = is_plain(s, x->job) ? trail_next(&s->p->trail) : 0;
 }
 
 /* Moves a job to its earliest place at or after an instant, unless that is later than its present
