@@ -69,6 +69,18 @@ static void summary_make(struct ranks *r, size_t block)
 	}
 }
 
+/* Makes the summary of a block again for one class, after an entry of it was removed. */
+static void summary_renew(struct ranks *r, size_t block, unsigned class)
+{
+	const struct ranks_block *b = r->block[block];
+	struct reach *s = &r->shortest[block];
+
+	s->length[class] = INT32_MAX;
+	for (size_t i = 0; i < b->n; i++)
+		if (b->v[i].class == class)
+			summary_add(s, &b->v[i]);
+}
+
 bool ranks_block_fits(const struct ranks *r, size_t block, const struct gap *gap)
 {
 	const struct reach *shortest = &r->shortest[block];
@@ -398,7 +410,7 @@ size_t ranks_remove(struct ranks *r, double key, uint32_t job)
 	}
 	r->first[at.block] = b->v->key;
 	if (length == r->shortest[at.block].length[class])
-		summary_make(r, at.block);
+		summary_renew(r, at.block, class);
 	if (b->n < FEW) {
 		block_join(r, at.block);
 		if (at.block > 0)
