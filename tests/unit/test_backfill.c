@@ -275,8 +275,10 @@ static void leaves_from_behind(void **state)
 		world_open(&w);
 		world_common(&w, 0, "nodes=2:ppn=4", 100);
 		world_cycle(&w, 0);
-		uint32_t head = world_common(&w, 1, "nodes=2:ppn=4", 50), held = world_common(&w, 2, "ncpus=4", 60),
-			 deleted = world_common(&w, 3, "ncpus=4", 70);
+		/* equally wide: under some policies a narrow job would come first */
+		uint32_t head = world_common(&w, 1, "nodes=2:ppn=4", 50),
+			 held = world_common(&w, 2, "nodes=2:ppn=4", 60),
+			 deleted = world_common(&w, 3, "nodes=2:ppn=4", 70);
 		world_cycle(&w, 3);
 		bool reserved = plan_holds(w.p, head);
 		int64_t passes = sched_stats(w.s)->full_passes;
