@@ -63,7 +63,7 @@ test-settings: packages-test moved-build-test build-test/build.ninja
 	@tools/test-settings build-test
 
 # Outside CI: what uses threads, under clang's thread sanitizer; it can't run where addresses are fully random.
-THREADED = beside bounds log users
+THREADED = beside bounds hooks log signin users
 test-threads: packages-ci moved-build-threads
 	@[ -f build-threads/build.ninja ] || CC=clang CC_LD=lld meson setup build-threads -Dbuildtype=debug -Doptimization=1 -Dc_args=-g1 -Db_sanitize=thread -Db_lundef=false -Dfaults=true
 	@$(NINJA) -C build-threads $(THREADED:%=tests/test_%)

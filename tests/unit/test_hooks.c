@@ -31,6 +31,7 @@
 #include "server/site/hooks.h"
 #include "support/bare.h"
 #include "support/site.h"
+#include "support/skip.h"
 
 #define USER 1 /* daemon, whom every system has */
 
@@ -270,13 +271,36 @@ static void hooks_fail(void **state)
 	site_set(now, "hook_time", "100");
 	refused("wrong", FAILED "a.lua:2: not today");
 	refused("endless", FAILED "it ran for too long");
-	refused("stuck", FAILED "it did not end within the 100 ms of hook_time, and its process was ended");
 	account_is("good", "seen");
-	hooks_are("\"calls\":4,\"failures\":3,\"last_failure\":\"it did not end within");
+	hooks_are("\"calls\":3,\"failures\":2,\"last_failure\":\"it ran for too long");
 	site_set(now, "hook_failure", "accept");
 	account_is("wrong", NULL);
+	ask(USER, "GET", "/v1/jobs/2/events", NULL, 200, "hook a.lua failed: a.lua:2: not today");
+}
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SIGNALS_WAIT 1
+#endif
+#endif
+#ifndef SIGNALS_WAIT
+#define SIGNALS_WAIT 0
+#endif
+
+/* A hook hangs where no code of ours runs: a signal lets its process say which one it is. */
+static void hooks_hang(void **state)
+{
+	if (SIGNALS_WAIT)
+		skip_because("the thread sanitizer delivers no signal to code that makes no calls");
+	put("hooks/a.lua", 0644, FAILING);
+	begin();
+	site_set(now, "hook_time", "100");
+	refused("stuck", FAILED "it did not end within the 100 ms of hook_time, and its process was ended");
+	account_is("good", "seen");
+	hooks_are("\"calls\":2,\"failures\":1,\"last_failure\":\"it did not end within");
+	site_set(now, "hook_failure", "accept");
 	account_is("stuck", NULL);
-	ask(USER, "GET", "/v1/jobs/3/events", NULL, 200, "hook a.lua failed: it did not end within");
+	ask(USER, "GET", "/v1/jobs/2/events", NULL, 200, "hook a.lua failed: it did not end within");
 }
 
 /* A process that ends is replaced, and its question asked again; once. */
@@ -543,17 +567,10 @@ static void questions_wait(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(jobs_are_changed),
-		TEST(jobs_run),
-		TEST(priorities_are_given),
-		TEST(hooks_fail),
-		TEST(processes_end),
-		TEST(program_is_missing),
-		TEST(versions),
-		TEST(broken_at_the_start),
-		TEST(files_are_checked),
-		TEST(trials),
-		TEST(questions_wait),
+		TEST(jobs_are_changed),	  TEST(jobs_run),   TEST(priorities_are_given),
+		TEST(hooks_fail),	  TEST(hooks_hang), TEST(processes_end),
+		TEST(program_is_missing), TEST(versions),   TEST(broken_at_the_start),
+		TEST(files_are_checked),  TEST(trials),	    TEST(questions_wait),
 	};
 	const char *slash = strrchr(argv[0], '/');
 
