@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -268,6 +269,7 @@ static void test_shown(void **state)
 	if (getuid() != 0)
 		skip_because("root's group was recorded");
 	setenv("TZ", "UTC", 1);
+	tzset();
 	site_setup(state, "n[1-4]:cpus=4", NOW);
 	site = *state;
 	objects_make();
