@@ -40,8 +40,8 @@ struct agent {
 	struct member member;
 	json_t *facts;
 	struct health *health;
-	char *trouble;	    /* why no job can be started here, or NULL */
-	bool again;	    /* restart instead of exiting */
+	char *trouble; /* why no job can be started here, or NULL */
+	bool again;    /* restart instead of exiting */
 
 	/* credential.c */
 	struct keys keys;
