@@ -10,7 +10,7 @@
 #define SYSTEM_BACKUPS "/var/backups/shunt"
 
 struct arguments {
-	bool json;
+	bool json, system;
 	int64_t keep;
 };
 
@@ -20,12 +20,26 @@ static const struct option options[] = {
 	{0},
 };
 
+#define SYSTEM_ROW FLAG(0, "system", system, "the system's server, even if you have one of your own")
+
 static const struct option backup_options[] = {
+	SYSTEM_ROW,
 	OPTION(NUMBER, 0, "keep", keep, "N", "remove older backups in that directory, all but the newest N", .min = 1,
 	       .max = 1000000),
 	FLAG(0, "json", json, "print what was copied as JSON: rows and hash of each table"),
 	{0},
 };
+
+static const struct option restore_options[] = {
+	SYSTEM_ROW,
+	FLAG(0, "json", json, "print what was copied as JSON: rows and hash of each table"),
+	{0},
+};
+
+static int instance_find(const struct arguments *a, struct where *ret, struct err *err)
+{
+	return a->system ? where_system(ret, err) : where_find(ret, err);
+}
 
 static int copy_run(const struct command *c, const void *arguments, const struct operands *operands)
 {
@@ -44,7 +58,7 @@ static int backup_run(const struct command *c, const void *arguments, const stru
 	struct where w;
 	struct err err;
 
-	if (where_find(&w, &err) < 0)
+	if (instance_find(a, &w, &err) < 0)
 		return command_fail(c, "%s", err.text);
 	snprintf(dir, sizeof dir, "%s", operands->n ? operands->v[0] : SYSTEM_BACKUPS);
 	if (!operands->n && !w.system)
@@ -62,7 +76,7 @@ static int restore_run(const struct command *c, const void *arguments, const str
 	struct where w;
 	struct err err;
 
-	if (where_find(&w, &err) < 0)
+	if (instance_find(a, &w, &err) < 0)
 		return command_fail(c, "%s", err.text);
 	return program_become(c, "shuntd",
 			      (const char *const[]){"--restore", operands->v[0], w.system ? "--system" : "--foreground",
@@ -100,7 +114,7 @@ const struct command command_backup = {
 		" for a system's server, as root, and in 'backups' in the state for one of your own. It holds jobs, events, scripts, settings, nodes, "
 		"tokens and the cluster's authority as they were at one instant, and is checked at the end: keep it as you would a password. It is a store in SQLite's "
 		"format even if the server uses PostgreSQL. 'shunt restore' puts it back. The configuration file, accounting files and users' output are not in it.",
-	.examples = EXAMPLES({"shunt backup --keep 14", "Once a day from a timer: the backups of two weeks."},
+	.examples = EXAMPLES({"shunt backup --system --keep 14", "Once a day from a timer: the backups of two weeks."},
 			     {"shunt backup /mnt/safe", "To another disk."}),
 	OPTIONS(struct arguments, backup_options),
 	.run = backup_run,
@@ -115,9 +129,9 @@ const struct command command_restore = {
 	.details =
 		"Stop the server first. A store in SQLite is kept beside the new one, as shunt.db.before-TIME; a PostgreSQL database must be empty (dropdb, createdb). "
 		"Jobs that have ended since the backup are run again, those accepted since are gone: docs/admin-guide.md, 'Backup and restore', has what else to mind.",
-	.examples = EXAMPLES({"shunt restore /var/backups/shunt/shunt-20261118T020000Z.db",
+	.examples = EXAMPLES({"shunt restore --system /var/backups/shunt/shunt-20261118T020000Z.db",
 			      "After 'systemctl stop shunt', as root."}),
-	OPTIONS(struct arguments, options),
+	OPTIONS(struct arguments, restore_options),
 	.run = restore_run,
 	.alone = true,
 };
