@@ -187,7 +187,10 @@ static int nodes_choose(const struct command *c, const json_t *all, const struct
 		if (lists->n == 0 || json_object_del(names, object_text(node, "name")) == 0)
 			json_array_append(chosen, node);
 	}
-	json_object_foreach_safe(names, next, name, node) code = command_fail(c, "There is no node %s.", name);
+	json_object_foreach_safe(names, next, name, node)
+	{
+		code = command_fail(c, "There is no node %s.", name);
+	}
 	json_decref(names);
 	return code;
 }
