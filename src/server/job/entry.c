@@ -294,7 +294,7 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 		break;
 	case EVENT_PREEMPT:
 		x->retried += p->retried;
-		x->prepaid = p->own;
+		x->prepaid = p->billed;
 		if (p->spent_ms || p->paid)
 			outcome_of(x)->spent_ms += p->spent_ms - p->paid * 1000;
 		if (p->moves) {
@@ -519,8 +519,7 @@ static const struct field payload_rows[] = {
 	{"text", .in = ON(EVENT_INTENT) | ALWAYS, .words = "none|delete|rerun", SPELLED(intent)},
 	{"delay", .in = ON(EVENT_INTENT), HAS(delay)},
 	{"drops", .in = ON(EVENT_INTENT), HAS(drops)},
-	{"billed", .in = ON(EVENT_INTENT), HAS(billed)},
-	{"own", .in = ON(EVENT_PREEMPT), HAS(own)},
+	{"billed", .in = ON(EVENT_INTENT) | ON(EVENT_PREEMPT), HAS(billed)},
 	{"paid", .in = ON(EVENT_INTENT) | ON(EVENT_PREEMPT), HAS(paid)},
 	{"limit", .in = WHEN_THROTTLED | ALWAYS, HAS(limit)},
 	{"as", .in = ON(EVENT_ALTER), HAS(as)},

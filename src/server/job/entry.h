@@ -157,8 +157,8 @@ struct payload {
 	uint8_t intent; /* INTENT: enum intent */
 	bool foreign;	/* INTENT: by someone other than its owner */
 	bool drops;	/* INTENT: its checkpoints are dropped */
-	bool billed;	/* INTENT: by its owner; the attempt's usage is charged */
-	bool own;	/* PREEMPT: for a job of the same user or account; likewise */
+	/* INTENT by its owner, PREEMPT for a job of the same user or account: the attempt is charged */
+	bool billed;
 	/* INTENT: seconds of it that were taken from the owner's quota at once */
 	int64_t paid;
 	int64_t delay;		       /* INTENT: seconds from SIGTERM to SIGKILL */

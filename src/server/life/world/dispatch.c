@@ -187,8 +187,8 @@ void dispatch_listener(void *context, const struct event *e)
 		if (e->type == EVENT_PREEMPT) {
 			p.spent_ms = p.used ? p.ran_ms : ran_until_now(s, &s->jobs->entries.v[e->job]);
 			p.moves = is_move(s, e);
-			p.own = is_for_own(s, e);
-			credits_stopped(s, e->job, p.spent_ms, p.retried || p.own);
+			p.billed = is_for_own(s, e);
+			credits_stopped(s, e->job, p.spent_ms, p.retried || p.billed);
 			history_stopped(s, e, &p);
 			p.spent_ms -= p.free_ms < p.spent_ms ? p.free_ms : p.spent_ms;
 		}
