@@ -20,6 +20,7 @@
 #include "base/map.h"
 #include "base/names.h"
 #include "base/rng.h"
+#include "base/rows.h"
 #include "base/scratch.h"
 #include "base/slab.h"
 #include "base/vec.h"
@@ -99,6 +100,64 @@ static void test_scratch(void **state)
 	memset(scratch_take(&x, x.size), 'x', x.size);
 	scratch_fini(&x);
 	assert_null(x.block);
+}
+
+/* Rows are dropped in any order; a page goes with its last row, and what follows it goes too. */
+static void test_rows(void **state)
+{
+	enum { N = 20 * ROWS_PAGE + 7 };
+	struct rows r = {0}, follower = {0}, late = {0}, copy = {0};
+	struct scratch scratch = {0};
+	struct rng random;
+	bool dropped[N] = {false};
+	uint32_t left = 0, seen = 0;
+
+	(void)state;
+	rng_seed(&random, 3);
+	for (uint32_t i = 0; i < N; i++)
+		*(uint64_t *)rows_add(&r, sizeof(uint64_t)) = i + 1;
+	rows_reach(&follower, N - ROWS_PAGE, sizeof(uint64_t), NULL);
+	for (uint32_t k = 0; k < 6 * N; k++) {
+		/* the first pages more often, so that some become empty and others do not */
+		uint32_t i = (uint32_t)rng_below(&random, 1 + rng_below(&random, N));
+		if (dropped[i])
+			continue;
+		dropped[i] = true;
+		if (rows_drop(&r, i))
+			rows_release(&r, i);
+	}
+	for (uint32_t page = 0; page < 20; page++) {
+		bool any = false;
+		for (uint32_t i = 0; i < ROWS_PAGE; i++)
+			any |= !dropped[page * ROWS_PAGE + i];
+		left += any;
+		assert_int_equal(rows_gone(&r, page * ROWS_PAGE), !any);
+		for (uint32_t i = page * ROWS_PAGE; i < (page + 1) * ROWS_PAGE; i++)
+			assert_int_equal(*(uint64_t *)rows_at(&r, i, sizeof(uint64_t)), any ? i + 1 : 0);
+	}
+	assert_true(left > 3 && left < 17);
+	assert_int_equal(rows_left(&r), left * ROWS_PAGE + 7);
+	ROWS_EACH(&r, i) {
+		assert_false(rows_gone(&r, i));
+		seen++;
+	}
+	assert_int_equal(seen, rows_left(&r));
+	rows_follow(&follower, &r);
+	rows_reach(&late, N, sizeof(uint64_t), &r);
+	scratch_begin(&scratch, rows_bytes(&r, sizeof(uint64_t)));
+	rows_copy(&copy, &r, sizeof(uint64_t), &scratch);
+	for (uint32_t i = 0; i < N; i++) {
+		assert_int_equal(rows_gone(&late, i), rows_gone(&r, i));
+		assert_int_equal(i < follower.n && rows_gone(&follower, i), i < follower.n && rows_gone(&r, i));
+		assert_int_equal(*(uint64_t *)rows_at(&copy, i, sizeof(uint64_t)),
+				 *(uint64_t *)rows_at(&r, i, sizeof(uint64_t)));
+	}
+	assert_int_equal(*(uint64_t *)rows_add(&copy, sizeof(uint64_t)), 0);
+	rows_free(&r);
+	rows_free(&follower);
+	rows_free(&late);
+	rows_free(&copy);
+	scratch_fini(&scratch);
 }
 
 static void test_vec(void **state)
@@ -341,17 +400,12 @@ static void test_keysort(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_keysort),
-		cmocka_unit_test(test_arena),
-		cmocka_unit_test(test_scratch),
-		cmocka_unit_test(test_slab),
-		cmocka_unit_test(test_vec),
-		cmocka_unit_test(test_map_model),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_heap_model),
-		cmocka_unit_test(test_rng_sequence),
-		cmocka_unit_test(test_rng_seeds),
-		cmocka_unit_test(test_rng_distributions),
+		cmocka_unit_test(test_keysort),	   cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_scratch),	   cmocka_unit_test(test_slab),
+		cmocka_unit_test(test_rows),	   cmocka_unit_test(test_vec),
+		cmocka_unit_test(test_map_model),  cmocka_unit_test(test_names),
+		cmocka_unit_test(test_heap_model), cmocka_unit_test(test_rng_sequence),
+		cmocka_unit_test(test_rng_seeds),  cmocka_unit_test(test_rng_distributions),
 	};
 
 	return cmocka_run_group_tests_name("base", tests, NULL, NULL);
