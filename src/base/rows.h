@@ -45,8 +45,8 @@ static inline bool rows_gone(const struct rows *r, uint32_t i)
 
 /* Appends a row of zeros and returns it. */
 void *rows_add(struct rows *r, size_t size);
-/* Appends rows of zeros until there are at least `n`. Pages that are gone in `like` (NULL: none are),
- * a table with the same numbers, are gone from the beginning. */
+/* Appends rows of zeros until there are at least `n`. Pages that are gone in `like`, a table with
+ * the same numbers (NULL: none), are gone from the beginning. */
 void rows_reach(struct rows *r, uint32_t n, size_t size, const struct rows *like);
 /* Counts a row that is not used any more, once for each row. Returns true if it was the last one of
  * its page: the caller then releases the page. */

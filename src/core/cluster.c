@@ -64,9 +64,7 @@ void cluster_destroy(struct cluster *c)
 		free(c->nodesets.v[i].word);
 	vec_free(&c->nodesets);
 	map_fini(&c->nodeset_index);
-	for (size_t i = 0; i < c->pages.n; i++)
-		free(c->pages.v[i]);
-	vec_free(&c->pages);
+	rows_free(&c->jobs);
 	free(c);
 }
 
@@ -820,13 +818,15 @@ int64_t cluster_most_cpus(struct cluster *c, uint32_t request, uint32_t allowed)
 
 struct job *cluster_add_job(struct cluster *c)
 {
-	if (c->njobs == c->pages.n * JOBS_PER_PAGE)
-		vec_push(&c->pages, mem_zalloc(JOBS_PER_PAGE * sizeof(struct job)));
+	struct job *job = rows_add(&c->jobs, sizeof *job);
 
-	struct job *job = cluster_job(c, c->njobs);
-
-	*job = (struct job){.id = c->njobs++, .deadline = TIME_NEVER, .by = JOB_NONE};
+	*job = (struct job){.id = c->jobs.n - 1, .deadline = TIME_NEVER, .by = JOB_NONE};
 	return job;
+}
+
+void cluster_release_jobs(struct cluster *c, uint32_t id)
+{
+	rows_release(&c->jobs, id);
 }
 
 double cluster_weight(const struct cluster *c, const struct job *job)

@@ -15,6 +15,7 @@
 #include "base/hours.h"
 #include "base/map.h"
 #include "base/names.h"
+#include "base/rows.h"
 #include "base/timetext.h"
 #include "base/vec.h"
 #include "core/feature.h"
@@ -161,10 +162,9 @@ struct cluster {
 	/* trial that holds new entries; NULL: new entries are permanent */
 	struct cluster_trial *trial;
 	struct map shape_index, request_index, nodeset_index; /* hash -> id + 1, chained by re-hashing */
-	VEC(struct job *) pages;
-	uint32_t njobs;
-	int nres;	   /* number of dimensions in use */
-	struct res total;  /* sum over the nodes that are up */
+	struct rows jobs;				      /* struct job, by id */
+	int nres;					      /* number of dimensions in use */
+	struct res total;				      /* sum over the nodes that are up */
 	struct res coming; /* largest node that may be borrowed from elsewhere; no CPUs: none may */
 	struct settings settings;
 	bool habits; /* some node has a habit (node.habit) */
@@ -281,14 +281,16 @@ static inline bool nodeset_has(const struct nodeset *s, uint32_t node)
  * the job's last fragment on a node, all that its other fragments leave. */
 int64_t cluster_frag_cpus(const struct cluster *c, const struct request *r, const int32_t *nodes, uint32_t i);
 
-/* Adds a job in STATE_NEW; ids are consecutive. The pointer stays valid. */
+/* Adds a job in STATE_NEW; ids are consecutive. The pointer stays valid until the job is
+ * released. */
 struct job *cluster_add_job(struct cluster *c);
 
-#define JOBS_PER_PAGE 4096
+/* Frees the jobs of the job's page (base/rows.h), which have ended and are forgotten. */
+void cluster_release_jobs(struct cluster *c, uint32_t id);
 
 static inline struct job *cluster_job(const struct cluster *c, uint32_t id)
 {
-	return &c->pages.v[id / JOBS_PER_PAGE][id % JOBS_PER_PAGE];
+	return rows_at(&c->jobs, id, sizeof(struct job));
 }
 
 static inline const struct request *cluster_job_request(const struct cluster *c, const struct job *job)

@@ -210,7 +210,7 @@ static void check_kept(const struct plan *p)
 				const struct piece *y = &p->node[n].pieces.v[x];
 				struct res need = {.v = {request_portion(cluster_job_request(c, cluster_job(c, y->job)),
 									 k->amount)}};
-				if (y->frag == 0 && !plan_has_key(p, p->holds.v[y->job].keys, k->fence.id))
+				if (y->frag == 0 && !plan_has_key(p, plan_hold(p, y->job)->keys, k->fence.id))
 					timeline_change(&line, y->live ? TIME_BEGIN : y->start, y->end, &need, -1);
 			}
 		assert(timeline_equal(&line, &k->room));
@@ -261,14 +261,14 @@ void plan_check(const struct plan *p)
 	check_kept(p);
 	assert(p->nnodes == 1 || timeline_equal(&sum, settled_sum(p)));
 	timeline_fini(&sum);
-	for (size_t j = 0; j < p->holds.n; j++) {
-		const struct hold *h = &p->holds.v[j];
+	ROWS_EACH(&p->holds, j) {
+		const struct hold *h = plan_hold(p, j);
 		uint32_t placed = 0;
 		int64_t start = 0, end = 0;
 		for (uint32_t f = 0; f < h->nfrags; f++) {
-			if (plan_place(p, (uint32_t)j, f)->node == NODE_ANY)
+			if (plan_place(p, j, f)->node == NODE_ANY)
 				continue;
-			const struct piece *x = plan_piece(p, (uint32_t)j, f);
+			const struct piece *x = plan_piece(p, j, f);
 			assert(x->job == j && x->frag == f);
 			assert(!placed || (x->start == start && x->end == end)); /* fragments start and end together */
 			start = x->start;

@@ -78,16 +78,15 @@ void plan_unfence(struct plan *p)
 /* Subtracts what jobs without the key take of a kept amount from its room. */
 static void room_count(struct plan *p, struct kept_amount *k)
 {
-	for (size_t j = 0; j < p->holds.n; j++) {
+	ROWS_EACH(&p->holds, j) {
 		struct res need = {0};
 		const struct piece *x;
-		if (!plan_holds(p, (uint32_t)j) || plan_place(p, (uint32_t)j, 0)->node == NODE_ANY)
+		if (!plan_holds(p, j) || plan_place(p, j, 0)->node == NODE_ANY)
 			continue;
-		need.v[0] = request_portion(cluster_job_request(p->cluster, cluster_job(p->cluster, (uint32_t)j)),
-					    k->amount);
-		if (!need.v[0] || plan_has_key(p, p->holds.v[j].keys, k->fence.id))
+		need.v[0] = request_portion(cluster_job_request(p->cluster, cluster_job(p->cluster, j)), k->amount);
+		if (!need.v[0] || plan_has_key(p, plan_hold(p, j)->keys, k->fence.id))
 			continue;
-		x = plan_piece(p, (uint32_t)j, 0);
+		x = plan_piece(p, j, 0);
 		timeline_change(&k->room, x->live ? TIME_BEGIN : x->start, x->end, &need, -1);
 	}
 }
@@ -98,8 +97,10 @@ void plan_keep(struct plan *p, uint32_t amount, int64_t count, const struct fenc
 
 	assert(!p->depth && f->start < f->end && f->id && amount < p->amount.n);
 	/* keys were not used for counting so far */
-	for (size_t j = 0; j < p->holds.n && p->kept.n == 0; j++)
-		p->holds.v[j].keys = cluster_job(p->cluster, (uint32_t)j)->keys;
+	ROWS_EACH(&p->holds, j) {
+		if (p->kept.n == 0)
+			plan_hold(p, j)->keys = cluster_job(p->cluster, j)->keys;
+	}
 	timeline_init(&k.room, 1, &(struct res){.v = {p->amount_total.v[amount] - count}});
 	room_count(p, &k);
 	vec_push(&p->kept, k);

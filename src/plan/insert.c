@@ -219,13 +219,6 @@ static bool place_fragment(struct insertion *in, const struct goal *g, int32_t f
 	return true;
 }
 
-/* Makes sure that there is a record of the job's places that others can query. */
-static void hold_ready(struct plan *p, uint32_t job)
-{
-	while (p->holds.n <= job)
-		vec_push(&p->holds, (struct hold){0});
-}
-
 static bool frags_equal(const struct frag *a, const struct frag *b)
 {
 	return a->shape == b->shape && a->node == b->node;

@@ -27,7 +27,7 @@ static uint32_t own_count(const struct insertion *in, const struct goal *g, int3
 /* Writes the first and the last node of the goal's job. Returns false if it has none yet. */
 static bool own_range(const struct insertion *in, const struct goal *g, int32_t *ret_first, int32_t *ret_last)
 {
-	const struct hold *h = &in->p->holds.v[g->job];
+	const struct hold *h = plan_hold(in->p, g->job);
 	bool any = false;
 
 	for (uint32_t i = 0; i < h->nfrags; i++) {
@@ -109,7 +109,7 @@ static double offer_area(const struct insertion *in, double area)
 static bool is_far(const struct insertion *in, const struct goal *g, int32_t node)
 {
 	const struct cluster *c = in->p->cluster;
-	const struct hold *h = &in->p->holds.v[g->job];
+	const struct hold *h = plan_hold(in->p, g->job);
 	bool any = false;
 
 	for (uint32_t i = 0; c->topology && i < h->nfrags; i++) {
@@ -250,7 +250,7 @@ static void offers_near(offer_vec *v, const struct insertion *in, uint32_t count
 		uint32_t leaf = c->nodes.v[v->v[i].node].leaf;
 		if (leaf) {
 			room[leaf - 1] += v->v[i].copies;
-			own[leaf - 1] |= !v->v[i].far && in->p->holds.v[in->job].placed > 0;
+			own[leaf - 1] |= !v->v[i].far && plan_hold(in->p, in->job)->placed > 0;
 		}
 	}
 	if (near_choose(c->topology, room, own, count, chosen)) {

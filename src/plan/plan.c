@@ -148,10 +148,11 @@ void plan_destroy(struct plan *p)
 		free(p->node[i].fences);
 	}
 	vec_free(&p->edges);
-	for (size_t i = 0; i < p->holds.n; i++)
-		if (p->holds.v[i].nfrags > 1)
-			free(p->holds.v[i].many);
-	vec_free(&p->holds);
+	ROWS_EACH(&p->holds, i) {
+		if (plan_hold(p, i)->nfrags > 1)
+			free(plan_hold(p, i)->many);
+	}
+	rows_free(&p->holds);
 	vec_free(&p->log);
 	timeline_fini(&p->sum);
 	timeline_fini(&p->scratch);
@@ -214,30 +215,29 @@ struct plan *plan_clone(const struct plan *p)
 		}
 		vec_copy(&q->node[i].pieces, &p->node[i].pieces);
 	}
-	for (size_t j = 0; j < p->holds.n; j++) {
-		struct hold h = p->holds.v[j];
-		if (h.nfrags > 1) {
-			h.many = mem_alloc(h.nfrags * sizeof *h.many);
-			memcpy(h.many, p->holds.v[j].many, h.nfrags * sizeof *h.many);
+	rows_copy(&q->holds, &p->holds, sizeof(struct hold), NULL);
+	ROWS_EACH(&q->holds, j) {
+		struct hold *h = plan_hold(q, j);
+		if (h->nfrags > 1) {
+			h->many = mem_alloc(h->nfrags * sizeof *h->many);
+			memcpy(h->many, plan_hold(p, j)->many, h->nfrags * sizeof *h->many);
 		}
-		vec_push(&q->holds, h);
 	}
 	return q;
 }
 
 static struct place *place_of(struct plan *p, uint32_t job, uint32_t frag)
 {
-	struct hold *h = &p->holds.v[job];
+	struct hold *h = plan_hold(p, job);
 
 	return h->nfrags == 1 ? &h->one : &h->many[frag];
 }
 
 static void hold_open(struct plan *p, uint32_t job)
 {
-	while (p->holds.n <= job)
-		vec_push(&p->holds, (struct hold){0});
+	hold_ready(p, job);
 
-	struct hold *h = &p->holds.v[job];
+	struct hold *h = plan_hold(p, job);
 
 	if (h->nfrags)
 		return;
@@ -293,7 +293,7 @@ static bool in_partition_of(const struct plan *p, uint32_t job, uint32_t frag, i
  * first, because fragments are put and taken in order. */
 static bool partition_held(const struct plan *p, uint32_t job, uint32_t frag, int32_t node)
 {
-	uint32_t n = plan_holds(p, job) ? p->holds.v[job].nfrags : 0;
+	uint32_t n = plan_holds(p, job) ? plan_hold(p, job)->nfrags : 0;
 
 	if ((frag > 0 && frag - 1 < n && in_partition_of(p, job, frag - 1, node)) ||
 	    (frag + 1 < n && in_partition_of(p, job, frag + 1, node)))
@@ -387,7 +387,7 @@ static void portions_count(struct plan *p, const struct piece *x, int sign)
 		timeline_change(&p->amount.v[r->portion[i].amount], start, x->end, &need, sign);
 		for (size_t k = 0; k < p->kept.n; k++)
 			if (p->kept.v[k].amount == r->portion[i].amount &&
-			    !plan_has_key(p, p->holds.v[x->job].keys, p->kept.v[k].fence.id))
+			    !plan_has_key(p, plan_hold(p, x->job)->keys, p->kept.v[k].fence.id))
 				timeline_change(&p->kept.v[k].room, start, x->end, &need, sign);
 	}
 }
@@ -444,9 +444,9 @@ static void piece_add(struct plan *p, int32_t node, uint32_t slot, const struct 
 		place_of(p, v->v[v->n - 1].job, v->v[v->n - 1].frag)->slot = (uint32_t)v->n - 1;
 	}
 	*place_of(p, x->job, x->frag) = (struct place){node, slot};
-	p->holds.v[x->job].placed++;
+	plan_hold(p, x->job)->placed++;
 	if (x->frag == 0)
-		p->holds.v[x->job].keys = keys;
+		plan_hold(p, x->job)->keys = keys;
 	lines_count(p, node, x, -1);
 	portions_count(p, x, -1);
 	books_count(p, node, x, -1);
@@ -464,7 +464,7 @@ static void piece_remove(struct plan *p, int32_t node, uint32_t slot)
 	}
 	v->n--;
 	place_of(p, x.job, x.frag)->node = NODE_ANY;
-	p->holds.v[x.job].placed--;
+	plan_hold(p, x.job)->placed--;
 	lines_count(p, node, &x, 1);
 	portions_count(p, &x, 1);
 	books_count(p, node, &x, 1);
@@ -514,7 +514,7 @@ void plan_commit(struct plan *p, plan_mark mark)
 static void plan_log(struct plan *p, int what, int32_t node, uint32_t slot, const struct piece *x)
 {
 	if (p->depth)
-		vec_push(&p->log, (struct undo){*x, node, slot, p->holds.v[x->job].keys, what});
+		vec_push(&p->log, (struct undo){*x, node, slot, plan_hold(p, x->job)->keys, what});
 }
 
 static void put(struct plan *p, uint32_t job, uint32_t frag, int32_t node, int64_t start, int64_t end, bool live)
@@ -547,7 +547,7 @@ void plan_put(struct plan *p, uint32_t job, uint32_t frag, int32_t node, int64_t
 
 void plan_adopt(struct plan *p, const struct plan *from, uint32_t job)
 {
-	for (uint32_t i = 0; i < from->holds.v[job].nfrags; i++) {
+	for (uint32_t i = 0; i < plan_hold(from, job)->nfrags; i++) {
 		const struct piece *x = plan_piece(from, job, i);
 		put(p, job, i, plan_place(from, job, i)->node, x->start, x->end, x->live);
 	}
@@ -570,14 +570,14 @@ void plan_take_job(struct plan *p, uint32_t job)
 	if (!plan_holds(p, job))
 		return;
 	p->gathering++;
-	for (uint32_t i = 0; i < p->holds.v[job].nfrags && p->holds.v[job].placed; i++)
+	for (uint32_t i = 0; i < plan_hold(p, job)->nfrags && plan_hold(p, job)->placed; i++)
 		if (place_of(p, job, i)->node != NODE_ANY)
 			plan_take(p, job, i);
 	gather_end(p);
 	if (!p->depth) {
-		if (p->holds.v[job].nfrags > 1)
-			free(p->holds.v[job].many);
-		p->holds.v[job] = (struct hold){0};
+		if (plan_hold(p, job)->nfrags > 1)
+			free(plan_hold(p, job)->many);
+		*plan_hold(p, job) = (struct hold){0};
 	}
 }
 
@@ -585,10 +585,20 @@ void plan_forget(struct plan *p, uint32_t job)
 {
 	if (job >= p->holds.n)
 		return;
-	assert(p->holds.v[job].placed == 0);
-	if (p->holds.v[job].nfrags > 1)
-		free(p->holds.v[job].many);
-	p->holds.v[job] = (struct hold){0};
+	assert(plan_hold(p, job)->placed == 0);
+	if (plan_hold(p, job)->nfrags > 1)
+		free(plan_hold(p, job)->many);
+	*plan_hold(p, job) = (struct hold){0};
+}
+
+void plan_release(struct plan *p, uint32_t job)
+{
+	uint32_t first = job - job % ROWS_PAGE;
+
+	hold_ready(p, first + ROWS_PAGE - 1);
+	for (uint32_t i = 0; i < ROWS_PAGE; i++)
+		plan_forget(p, first + i);
+	rows_release(&p->holds, job);
 }
 
 void plan_touched(const struct plan *p, plan_mark mark, job_vec *ret)
@@ -625,7 +635,7 @@ static void piece_replace(struct plan *p, struct place at, const struct piece *y
 	books_count(p, at.node, x, 1);
 	*x = *y;
 	if (x->frag == 0)
-		p->holds.v[x->job].keys = keys_of(p, x->job);
+		plan_hold(p, x->job)->keys = keys_of(p, x->job);
 	portions_count(p, x, -1);
 	if (lines)
 		lines(p, at.node, x, -1);
@@ -678,7 +688,7 @@ static bool runs_into_other(const struct plan *p, int32_t node, const struct pie
 
 void plan_set_end(struct plan *p, uint32_t job, int64_t end)
 {
-	for (uint32_t i = 0; i < p->holds.v[job].nfrags; i++) {
+	for (uint32_t i = 0; i < plan_hold(p, job)->nfrags; i++) {
 		struct place at = *place_of(p, job, i);
 		struct piece y = p->node[at.node].pieces.v[at.slot];
 		y.end = end;
@@ -689,7 +699,7 @@ void plan_set_end(struct plan *p, uint32_t job, int64_t end)
 bool plan_cut(struct plan *p, uint32_t job, int64_t end)
 {
 	plan_mark mark = plan_begin(p);
-	uint32_t nfrags = p->holds.v[job].nfrags;
+	uint32_t nfrags = plan_hold(p, job)->nfrags;
 	struct undo *was = mem_alloc(nfrags * sizeof *was);
 	int64_t before = plan_piece(p, job, 0)->end;
 	bool fits = true;
@@ -910,7 +920,7 @@ int64_t plan_amounts_earliest(const struct plan *p, uint32_t job, int64_t from, 
 
 void plan_run(struct plan *p, uint32_t job)
 {
-	for (uint32_t i = 0; i < p->holds.v[job].nfrags; i++) {
+	for (uint32_t i = 0; i < plan_hold(p, job)->nfrags; i++) {
 		struct place at = *place_of(p, job, i);
 		struct piece *x = &p->node[at.node].pieces.v[at.slot], y = *x;
 		y.live = y.running = true;
@@ -928,7 +938,7 @@ void plan_run(struct plan *p, uint32_t job)
 
 void plan_nodes(const struct plan *p, uint32_t job, int32_t *nodes)
 {
-	for (uint32_t i = 0; i < p->holds.v[job].nfrags; i++)
+	for (uint32_t i = 0; i < plan_hold(p, job)->nfrags; i++)
 		nodes[i] = plan_place(p, job, i)->node;
 }
 

@@ -153,10 +153,10 @@ struct plan {
 	int64_t horizon;
 	/* upper bound on the instants at which CPUs were given back since a caller reset it */
 	int64_t released;
-	int64_t last_booking;	/* latest start of a booking; TIME_BEGIN: none */
-	uint32_t parts;		/* fences that keep only a part of their node */
-	VEC(int64_t) edges;	/* instants at which fences begin and end, distinct and sorted */
-	VEC(struct hold) holds; /* by job id */
+	int64_t last_booking; /* latest start of a booking; TIME_BEGIN: none */
+	uint32_t parts;	      /* fences that keep only a part of their node */
+	VEC(int64_t) edges;   /* instants at which fences begin and end, distinct and sorted */
+	struct rows holds;    /* struct hold, by job id; those of the latest jobs may be missing */
 	VEC(struct undo) log;
 	int depth;		 /* number of open transactions */
 	struct timeline scratch; /* scratch of push.c */
@@ -225,6 +225,8 @@ void plan_adopt(struct plan *p, const struct plan *from, uint32_t job);
 void plan_take(struct plan *p, uint32_t job, uint32_t frag);
 /* for a job without a place that may return with another request */
 void plan_forget(struct plan *p, uint32_t job);
+/* Frees the records of the job's page (base/rows.h), none of which has a place. */
+void plan_release(struct plan *p, uint32_t job);
 /* takes all placed fragments; cannot be undone outside a transaction */
 void plan_take_job(struct plan *p, uint32_t job);
 
@@ -255,16 +257,28 @@ static inline struct timeline *plan_sum(struct plan *p)
 	return &p->sum;
 }
 
+/* Returns the record of a job's places; only of a job below holds.n. */
+static inline struct hold *plan_hold(const struct plan *p, uint32_t job)
+{
+	return rows_at(&p->holds, job, sizeof(struct hold));
+}
+
+/* Makes sure that there is such a record. */
+static inline void hold_ready(struct plan *p, uint32_t job)
+{
+	rows_reach(&p->holds, job + 1, sizeof(struct hold), &p->cluster->jobs);
+}
+
 static inline const struct place *plan_place(const struct plan *p, uint32_t job, uint32_t frag)
 {
-	const struct hold *h = &p->holds.v[job];
+	const struct hold *h = plan_hold(p, job);
 
 	return h->nfrags == 1 ? &h->one : &h->many[frag];
 }
 
 static inline bool plan_holds(const struct plan *p, uint32_t job)
 {
-	return job < p->holds.n && p->holds.v[job].placed > 0;
+	return job < p->holds.n && plan_hold(p, job)->placed > 0;
 }
 
 /* Returns a piece of a job that has a place. */

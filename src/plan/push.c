@@ -77,7 +77,7 @@ static unsigned removable_by(const struct insertion *in, const struct piece *x)
 
 	if (!in->m->may_remove || x->job == in->job)
 		return 0;
-	if (in->p->holds.v[x->job].placed < in->p->holds.v[x->job].nfrags)
+	if (plan_hold(in->p, x->job)->placed < plan_hold(in->p, x->job)->nfrags)
 		return 0; /* another fragment of the job is being pushed at this moment and would be left alone */
 	bit = plan_removable(in->p, x->job) & in->m->may_remove;
 	if (bit == REMOVE_STARVING && in->m->only_younger && (x->job < in->job || x->live))

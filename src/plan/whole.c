@@ -126,7 +126,7 @@ uint32_t plan_whole_count(const struct plan *p, uint32_t job)
 	bool *marked = mem_zalloc((p->nnodes + 1) * sizeof *marked);
 	uint32_t count;
 
-	for (uint32_t i = 0; i < p->holds.v[job].nfrags; i++)
+	for (uint32_t i = 0; i < plan_hold(p, job)->nfrags; i++)
 		marked[plan_place(p, job, i)->node] = true;
 	count = count_marked(p, plan_piece(p, job, 0)->whole, marked);
 	free(marked);
@@ -141,7 +141,7 @@ int64_t plan_cpus(const struct plan *p, uint32_t job)
 		return request_cpus(cluster_job_request(p->cluster, cluster_job(p->cluster, job)));
 
 	bool *marked = mem_zalloc((p->nnodes + 1) * sizeof *marked);
-	for (uint32_t i = 0; i < p->holds.v[job].nfrags; i++) {
+	for (uint32_t i = 0; i < plan_hold(p, job)->nfrags; i++) {
 		int32_t node = plan_place(p, job, i)->node;
 		cpus += marked[node] ? 0 : p->cluster->nodes.v[node].total.v[RES_CPU];
 		marked[node] = true;

@@ -16,6 +16,7 @@
 
 #include "base/heap.h"
 #include "base/marks.h"
+#include "base/rows.h"
 #include "base/timetext.h"
 #include "base/vec.h"
 
@@ -56,7 +57,7 @@ struct gate_job {
 	struct relations about;
 	uint32_t waiter;     /* index + 1; 0: waits for no other job */
 	uint32_t prev, next; /* neighbours among the waiter's members: job + 1 */
-	uint32_t group;	     /* index of its array, or NONE */
+	uint32_t group;	     /* index of its array + 1; 0: none */
 	uint32_t generation;
 	int32_t status;
 	uint16_t block;
@@ -72,8 +73,9 @@ struct group {
 };
 
 struct gate {
-	VEC(struct gate_job) jobs;
+	struct rows jobs; /* struct gate_job, by id; those of the latest jobs may be missing */
 	VEC(struct group) groups;
+	VEC(uint32_t) spare_groups;
 	VEC(struct relation) relations;
 	VEC(uint32_t) spare; /* unused relations */
 	VEC(struct waiter) waiters;
@@ -106,8 +108,10 @@ struct gate *gate_clone(const struct gate *g)
 
 	*t = *g;
 	t->marks = NULL;
-	vec_copy(&t->jobs, &g->jobs);
+	t->jobs = (struct rows){0};
+	rows_copy(&t->jobs, &g->jobs, sizeof(struct gate_job), NULL);
 	vec_copy(&t->groups, &g->groups);
+	vec_copy(&t->spare_groups, &g->spare_groups);
 	vec_copy(&t->relations, &g->relations);
 	vec_copy(&t->spare, &g->spare);
 	vec_copy(&t->waiters, &g->waiters);
@@ -126,8 +130,9 @@ void gate_destroy(struct gate *g)
 {
 	if (!g)
 		return;
-	vec_free(&g->jobs);
+	rows_free(&g->jobs);
 	vec_free(&g->groups);
+	vec_free(&g->spare_groups);
 	vec_free(&g->relations);
 	vec_free(&g->spare);
 	vec_free(&g->waiters);
@@ -137,14 +142,15 @@ void gate_destroy(struct gate *g)
 	free(g);
 }
 
+static struct gate_job *job_known(const struct gate *g, uint32_t job)
+{
+	return rows_at(&g->jobs, job, sizeof(struct gate_job));
+}
+
 static struct gate_job *job_of(struct gate *g, uint32_t job)
 {
-	if (job >= g->jobs.n) {
-		vec_reserve(&g->jobs, (size_t)job + 1);
-		while (g->jobs.n <= job)
-			vec_push(&g->jobs, (struct gate_job){.group = NONE});
-	}
-	return &g->jobs.v[job];
+	rows_reach(&g->jobs, job + 1, sizeof(struct gate_job), NULL);
+	return job_known(g, job);
 }
 
 /* ---- reasons ---- */
@@ -241,7 +247,7 @@ static void member_add(struct gate *g, uint32_t job, uint32_t waiter)
 	x->waiter = waiter;
 	x->next = 0;
 	x->prev = w->last;
-	*(w->last ? &g->jobs.v[w->last - 1].next : &w->first) = job + 1;
+	*(w->last ? &job_known(g, w->last - 1)->next : &w->first) = job + 1;
 	w->last = job + 1;
 }
 
@@ -254,8 +260,8 @@ static void member_remove(struct gate *g, uint32_t job)
 	if (!waiter)
 		return;
 	w = &g->waiters.v[waiter - 1];
-	*(x->prev ? &g->jobs.v[x->prev - 1].next : &w->first) = x->next;
-	*(x->next ? &g->jobs.v[x->next - 1].prev : &w->last) = x->prev;
+	*(x->prev ? &job_known(g, x->prev - 1)->next : &w->first) = x->next;
+	*(x->next ? &job_known(g, x->next - 1)->prev : &w->last) = x->prev;
 	x->waiter = x->prev = x->next = 0;
 	if (w->first)
 		return;
@@ -283,7 +289,7 @@ static struct depend_fate fate_of(const struct gate *g, struct target t)
 	if (t.job >= g->jobs.n)
 		return (struct depend_fate){0};
 
-	const struct gate_job *x = &g->jobs.v[t.job];
+	const struct gate_job *x = job_known(g, t.job);
 
 	return (struct depend_fate){
 		.started = x->fate & FATE_STARTED, .ended = x->fate & FATE_ENDED, .status = x->status};
@@ -291,19 +297,27 @@ static struct depend_fate fate_of(const struct gate *g, struct target t)
 
 void gate_array(struct gate *g, uint32_t first, uint32_t count)
 {
+	struct group x = {.first = first, .count = count, .unstarted = count, .unended = count};
+	uint32_t at = (uint32_t)g->groups.n;
+
+	if (g->spare_groups.n) {
+		at = g->spare_groups.v[--g->spare_groups.n];
+		g->groups.v[at] = x;
+	} else {
+		vec_push(&g->groups, x);
+	}
 	for (uint32_t i = 0; i < count; i++)
-		job_of(g, first + i)->group = (uint32_t)g->groups.n;
-	vec_push(&g->groups, (struct group){.first = first, .count = count, .unstarted = count, .unended = count});
+		job_of(g, first + i)->group = at + 1;
 }
 
 static void tell(struct gate *g, uint32_t job)
 {
-	const struct gate_job *x = &g->jobs.v[job];
+	const struct gate_job *x = job_known(g, job);
 
 	if (x->about.head)
 		vec_push(&g->news, (struct target){job, NONE});
-	if (x->group != NONE && g->groups.v[x->group].about.head)
-		vec_push(&g->news, (struct target){NONE, x->group});
+	if (x->group && g->groups.v[x->group - 1].about.head)
+		vec_push(&g->news, (struct target){NONE, x->group - 1});
 }
 
 void gate_started(struct gate *g, uint32_t job)
@@ -313,8 +327,8 @@ void gate_started(struct gate *g, uint32_t job)
 	if (x->fate & FATE_STARTED)
 		return;
 	x->fate |= FATE_STARTED;
-	if (x->group != NONE)
-		g->groups.v[x->group].unstarted--;
+	if (x->group)
+		g->groups.v[x->group - 1].unstarted--;
 	tell(g, job);
 }
 
@@ -329,8 +343,8 @@ void gate_ended(struct gate *g, uint32_t job, int status)
 	x->generation++;
 	member_remove(g, job);
 	block_change(g, job, 0);
-	if (x->group != NONE) {
-		struct group *a = &g->groups.v[x->group];
+	if (x->group) {
+		struct group *a = &g->groups.v[x->group - 1];
 		a->unended--;
 		if (a->status == 0)
 			a->status = status;
@@ -338,11 +352,24 @@ void gate_ended(struct gate *g, uint32_t job, int status)
 	tell(g, job);
 }
 
+void gate_release(struct gate *g, uint32_t job)
+{
+	uint32_t first = job - job % ROWS_PAGE;
+
+	rows_reach(&g->jobs, first + ROWS_PAGE, sizeof(struct gate_job), NULL);
+	for (uint32_t i = first; i < first + ROWS_PAGE; i++) {
+		uint32_t group = job_known(g, i)->group;
+		if (group && g->groups.v[group - 1].first == i)
+			vec_push(&g->spare_groups, group - 1);
+	}
+	rows_release(&g->jobs, job);
+}
+
 /* ---- blocking ---- */
 
 unsigned gate_blocks(const struct gate *g, uint32_t job)
 {
-	return job < g->jobs.n ? g->jobs.v[job].block : 0;
+	return job < g->jobs.n ? job_known(g, job)->block : 0;
 }
 
 void gate_block(struct gate *g, uint32_t job, unsigned bits)
@@ -379,7 +406,7 @@ static bool target_find(const struct gate *g, const struct gate_terms *terms, co
 
 	if (!terms->find(terms->context, id, &job, &whole))
 		return false;
-	*ret = whole ? (struct target){NONE, g->jobs.v[job].group} : (struct target){job, NONE};
+	*ret = whole ? (struct target){NONE, job_known(g, job)->group - 1} : (struct target){job, NONE};
 	return true;
 }
 
@@ -525,7 +552,7 @@ static bool walk_job(struct walk *w, uint32_t job)
 	if (job >= g->jobs.n || w->job[job])
 		return false;
 	w->job[job] = true;
-	waiter = g->jobs.v[job].waiter;
+	waiter = job_known(g, job)->waiter;
 	if (waiter && !w->waiter[waiter - 1]) {
 		w->waiter[waiter - 1] = true;
 		for (uint32_t at = g->waiters.v[waiter - 1].relations; at; at = g->relations.v[at - 1].sibling) {
@@ -634,7 +661,7 @@ enum depend_state gate_enter(struct gate *g, uint32_t job, const struct gate_ter
 
 static bool timer_meant(const struct gate *g, const struct heap_item *x)
 {
-	const struct gate_job *job = &g->jobs.v[x->tie];
+	const struct gate_job *job = job_known(g, x->tie);
 
 	return job->generation == x->value >> 16 && job->block & (x->value & 0xffff);
 }

@@ -56,6 +56,9 @@ void gate_watch(struct gate *g, struct marks *marks);
 void gate_array(struct gate *g, uint32_t first, uint32_t count);
 void gate_started(struct gate *g, uint32_t job);
 void gate_ended(struct gate *g, uint32_t job, int status);
+/* Frees the records of the job's page (base/rows.h), all of which have ended. No relation refers to
+ * them or to an array that begins among them. */
+void gate_release(struct gate *g, uint32_t job);
 
 /* ---- waiting jobs ---- */
 

@@ -135,7 +135,7 @@ void sched_emit_detail(struct sched *s, enum event_type type, uint32_t id, int64
 
 	if (type == EVENT_ALLOCATE || type == EVENT_START || type == EVENT_MIGRATE ||
 	    (type == EVENT_KEEP && plan_holds(s->p, id))) {
-		e.nnodes = s->p->holds.v[id].nfrags;
+		e.nnodes = plan_hold(s->p, id)->nfrags;
 		vec_reserve(&s->nodes, e.nnodes);
 		plan_nodes(s->p, id, s->nodes.v);
 		e.nodes = s->nodes.v;

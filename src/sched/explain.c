@@ -204,7 +204,7 @@ static bool shares_nodes(const struct sched *s, uint32_t job, uint32_t other)
 	const struct nodeset *on = cluster_job_nodes(s->c, cluster_job(s->c, job));
 	bool any = !on;
 
-	for (uint32_t i = 0; i < s->p->holds.v[other].nfrags && !any; i++)
+	for (uint32_t i = 0; i < plan_hold(s->p, other)->nfrags && !any; i++)
 		any = nodeset_has(on, (uint32_t)plan_place(s->p, other, i)->node);
 	return any;
 }

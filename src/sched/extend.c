@@ -33,7 +33,7 @@ static void claims_find(const struct sched *s, uint32_t id, int64_t from, int64_
 {
 	const struct request *r = cluster_job_request(s->c, cluster_job(s->c, id));
 
-	for (uint32_t i = 0; i < s->p->holds.v[id].nfrags; i++) {
+	for (uint32_t i = 0; i < plan_hold(s->p, id)->nfrags; i++) {
 		int32_t node = plan_place(s->p, id, i)->node, n = node;
 		uint8_t own = plan_piece(s->p, id, i)->whole;
 		do {

@@ -120,7 +120,7 @@ void sched_fences(struct sched *s, const struct node_fence *fences, size_t n, in
 /* Returns true if fences allow everything that a job holds. */
 static bool passes(const struct sched *s, const struct job *job)
 {
-	for (uint32_t i = 0; i < s->p->holds.v[job->id].nfrags; i++) {
+	for (uint32_t i = 0; i < plan_hold(s->p, job->id)->nfrags; i++) {
 		const struct piece *x = plan_piece(s->p, job->id, i);
 		int32_t node = plan_place(s->p, job->id, i)->node;
 		if (!plan_piece_passes(s->p, job, x->whole, node, x->start, x->end) ||

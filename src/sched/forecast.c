@@ -11,7 +11,6 @@
 struct forecast {
 	/* own copies of jobs, nodes, shapes and requests; what they point to never changes */
 	struct cluster c;
-	size_t borrowed; /* number of its first pages that are in a scratch */
 	struct plan *p;
 	struct sched *s;
 	struct map known; /* jobs already reported: only the first start counts */
@@ -33,7 +32,6 @@ struct forecast {
 
 static void cluster_copy(struct forecast *f, const struct cluster *from, struct scratch *scratch)
 {
-	const size_t page = JOBS_PER_PAGE * sizeof(struct job);
 	struct cluster *c = &f->c;
 
 	*c = *from;
@@ -48,13 +46,8 @@ static void cluster_copy(struct forecast *f, const struct cluster *from, struct 
 	vec_copy(&c->shapes, &from->shapes);
 	vec_copy(&c->requests, &from->requests);
 	vec_copy(&c->features.sets, &from->features.sets);
-	c->pages.v = mem_alloc((from->pages.n + 1) * sizeof *c->pages.v);
-	c->pages.cap = from->pages.n;
-	f->borrowed = scratch ? from->pages.n : 0;
-	for (size_t i = 0; i < from->pages.n; i++) {
-		c->pages.v[i] = scratch ? scratch_take(scratch, page) : mem_alloc(page);
-		memcpy(c->pages.v[i], from->pages.v[i], page);
-	}
+	c->jobs = (struct rows){0};
+	rows_copy(&c->jobs, &from->jobs, sizeof(struct job), scratch);
 }
 
 static bool is_known(const struct forecast *f, uint32_t id)
@@ -126,7 +119,7 @@ struct forecast *forecast_create_in(const struct sched *s, struct scratch *scrat
 	struct forecast *f = mem_zalloc(sizeof *f);
 
 	if (scratch)
-		scratch_begin(scratch, s->c->pages.n * JOBS_PER_PAGE * sizeof(struct job) + line_bytes(s));
+		scratch_begin(scratch, rows_bytes(&s->c->jobs, sizeof(struct job)) + line_bytes(s));
 	cluster_copy(f, s->c, scratch);
 	f->p = plan_clone(s->p);
 	f->p->cluster = &f->c;
@@ -150,8 +143,10 @@ struct forecast *forecast_create_in(const struct sched *s, struct scratch *scrat
 
 void forecast_fences(struct forecast *f, const struct node_fence *fences, size_t n, const uint32_t *keys, size_t nkeys)
 {
-	for (uint32_t id = 0; id < f->c.njobs && id < nkeys; id++)
-		cluster_job(&f->c, id)->keys = keys[id];
+	ROWS_EACH(&f->c.jobs, id) {
+		if (id < nkeys)
+			cluster_job(&f->c, id)->keys = keys[id];
+	}
 	sched_fences(f->s, fences, n, f->now);
 }
 
@@ -161,9 +156,7 @@ void forecast_destroy(struct forecast *f)
 		return;
 	sched_destroy(f->s);
 	plan_destroy(f->p);
-	for (size_t i = f->borrowed; i < f->c.pages.n; i++)
-		free(f->c.pages.v[i]);
-	free(f->c.pages.v);
+	rows_free(&f->c.jobs);
 	vec_free(&f->c.nodes);
 	vec_free(&f->c.partitions);
 	vec_free(&f->c.nodesets);
@@ -239,7 +232,7 @@ uint32_t forecast_copies(struct forecast *f, uint32_t job, uint32_t n, const str
 		limits_set(f->s->limits, LIMIT_ARRAY, party->array, most ? most : -1);
 		class = limits_class(f->s->limits, party);
 	}
-	f->copy = f->c.njobs;
+	f->copy = f->c.jobs.n;
 	f->ncopies = n;
 	for (uint32_t i = 0; i < n; i++) {
 		struct job *x = cluster_add_job(&f->c);
@@ -302,9 +295,10 @@ static bool anyone_waits(struct forecast *f)
 	if (f->quiet < f->patience)
 		return true;
 	f->patience = f->quiet * 2;
-	for (uint32_t id = 0; id < f->c.njobs; id++)
+	ROWS_EACH(&f->c.jobs, id) {
 		if (job_waits(cluster_job(&f->c, id)) && !is_known(f, id))
 			return true;
+	}
 	f->patience = 0;
 	return false;
 }
@@ -422,7 +416,7 @@ static void rest_order(struct forecast *f, job_vec *ret)
 	sched_order(f->s, &order);
 	for (size_t i = 0; i < order.n; i++)
 		map_set(&listed, order.v[i], 1);
-	for (uint32_t id = 0; id < f->c.njobs; id++) {
+	ROWS_EACH(&f->c.jobs, id) {
 		if (!job_waits(cluster_job(&f->c, id)) || map_get(&listed, id, &known))
 			continue;
 		while (at < order.n && order.v[at] < id)

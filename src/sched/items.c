@@ -21,7 +21,7 @@ uint64_t places_hash(const struct sched *s, uint32_t job)
 {
 	uint64_t hash = 0;
 
-	for (uint32_t i = 0; i < s->p->holds.v[job].nfrags; i++)
+	for (uint32_t i = 0; i < plan_hold(s->p, job)->nfrags; i++)
 		hash = hash * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)plan_place(s->p, job, i)->node + 1;
 	return hash;
 }

@@ -131,7 +131,7 @@ bool migrate_for(struct sched *s, uint32_t job, int64_t length)
 			int64_t cpus = s->c->shapes.v[x->shape].need.v[RES_CPU];
 			if (s->p->free_now[n] + cpus < enough || !may_move(s, x, &cost))
 				continue;
-			if (s->p->holds.v[x->job].nfrags > 1 && is_candidate(moves.v, moves.n, x->job))
+			if (plan_hold(s->p, x->job)->nfrags > 1 && is_candidate(moves.v, moves.n, x->job))
 				continue;
 			vec_push(&moves,
 				 (struct move){(double)cpus_of(s, x->job) * (double)(x->end - s->now), cost, x->job});

@@ -357,7 +357,7 @@ bool sched_overrun(struct sched *s, uint32_t job, int64_t until, int64_t now)
 		return false;
 	places_ease(s);
 	plan_set_end(s->p, job, until);
-	for (uint32_t i = 0; i < s->p->holds.v[job].nfrags; i++)
+	for (uint32_t i = 0; i < plan_hold(s->p, job)->nfrags; i++)
 		overrun_remove(s, plan_place(s->p, job, i)->node, plan_piece(s->p, job, i)->whole, job);
 	for (uint32_t i = 0; i < r->nportions; i++)
 		amount_ease(s, r->portion[i].amount, job);
@@ -641,7 +641,7 @@ void sched_resize(struct sched *s, int64_t now)
 /* Returns true if everything that a job holds is on nodes of a set. */
 static bool placed_within(const struct sched *s, uint32_t id, const struct nodeset *on)
 {
-	for (uint32_t i = 0; i < s->p->holds.v[id].nfrags; i++)
+	for (uint32_t i = 0; i < plan_hold(s->p, id)->nfrags; i++)
 		if (!nodeset_has(on, (uint32_t)plan_place(s->p, id, i)->node))
 			return false;
 	return true;

@@ -99,8 +99,7 @@ static void script_count(struct recovery *r, uint64_t script)
 /* Applies the initial events of a job: see submission_accept(). */
 static void submitted(struct server *s, uint32_t id, bool eligible)
 {
-	struct event e = {
-		.time = s->jobs->entries.v[id].spec->created, .job = id, .by = JOB_NONE, .type = EVENT_SUBMIT};
+	struct event e = {.time = entry_get(s, id)->spec->created, .job = id, .by = JOB_NONE, .type = EVENT_SUBMIT};
 
 	job_apply(entry_job(s, id), &e, KIND_COMMON, NULL);
 	e.type = EVENT_HOLD;
@@ -117,7 +116,7 @@ static int restore_array(struct recovery *r, uint64_t number, struct spec *p, st
 
 	if (rc < 0)
 		return rc;
-	a = array_add(s, number, p, &spec, s->cluster->njobs);
+	a = array_add(s, number, p, &spec, s->cluster->jobs.n);
 	for (int64_t i = array_next(&spec, -1); i >= 0; i = array_next(&spec, i)) {
 		uint32_t id = entry_add(s, job_key(number, i), p);
 		submitted(s, id, id - a->first < p->eligible);
@@ -150,9 +149,9 @@ static int job_restore(struct recovery *r, uint64_t key, struct spec *p, struct 
 		if (!entry_find(s, job_key_number(key), job_key_index(key), &id)) {
 			rc = err_set(err, -EINVAL, "its array is not there");
 		} else {
-			spec_unref(s->jobs->entries.v[id].spec);
-			s->jobs->entries.v[id].spec = p;
-			s->jobs->entries.v[id].holds = p->holds;
+			spec_unref(entry_get(s, id)->spec);
+			entry_get(s, id)->spec = p;
+			entry_get(s, id)->holds = p->holds;
 			p->refs++;
 			job_fill(s, entry_job(s, id), p);
 			entry_job(s, id)->rank = p->rank;
@@ -256,7 +255,7 @@ static int place_read(struct server *s, const struct store_event *e, struct even
 	x->nodes = *ret_nodes;
 	if (rc < 0 || !*ret_nodes || x->nnodes == nfrags)
 		return rc;
-	if (!s->jobs->entries.v[x->job].spec->legacy)
+	if (!entry_get(s, x->job)->spec->legacy)
 		return err_set(err, -EINVAL, "it names %u nodes for %u parts", x->nnodes, nfrags);
 	x->nnodes = 0;
 	return 0;
@@ -303,7 +302,7 @@ static int32_t *planned_nodes(struct server *s, struct event *x)
 
 	if (!plan_holds(s->plan, x->job))
 		return NULL;
-	x->nnodes = s->plan->holds.v[x->job].nfrags;
+	x->nnodes = plan_hold(s->plan, x->job)->nfrags;
 	nodes = mem_zalloc((x->nnodes + 1) * sizeof *nodes);
 	plan_nodes(s->plan, x->job, nodes);
 	x->nodes = nodes;
@@ -389,7 +388,7 @@ static int on_event(void *context, const struct store_event *e, struct err *err)
 	if (e->time > r->s->jobs->seen && e->time <= r->s->clock->now)
 		r->s->jobs->seen = e->time;
 	if (rc < 0 && entry_find(r->s, job_key_number(e->job), job_key_index(e->job), &id))
-		r->s->jobs->entries.v[id].broken = true;
+		entry_get(r->s, id)->broken = true;
 	return rc;
 }
 
@@ -413,14 +412,14 @@ static void place_lost(struct server *s, uint32_t id)
 				  : job->state == STATE_NOW	? EVENT_START_FAILED
 								: EVENT_PREEMPT};
 
-	s->jobs->entries.v[id].broken |= job->state != STATE_ALLOCATED;
+	entry_get(s, id)->broken |= job->state != STATE_ALLOCATED;
 	job_apply(job, &e, KIND_COMMON, NULL);
 }
 
 /* Restores what is derived from a job: the scheduler's queues, counts. */
 static void restore_entry(struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	const struct job *job = entry_job(s, id);
 	struct array *a;
 
@@ -451,13 +450,13 @@ static void restore_entries(struct server *s)
 	struct heap ended = {0};
 	struct heap_item x;
 
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
-		if (s->jobs->entries.v[id].spec && entry_ended(s, id))
+	JOBS_EACH(s, id)
+		if (entry_get(s, id)->spec && entry_ended(s, id))
 			heap_push(&ended, entry_job(s, id)->since, id, 0);
 	while (heap_pop(&ended, &x))
 		restore_entry(s, (uint32_t)x.tie);
 	heap_fini(&ended);
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
+	JOBS_EACH(s, id)
 		if (!entry_ended(s, id))
 			restore_entry(s, id);
 }
@@ -467,7 +466,7 @@ static void hold_broken(struct server *s, uint32_t id)
 	entry_event(
 		s, id, EVENT_HOLDS,
 		&(struct payload){
-			.holds = s->jobs->entries.v[id].holds | BLOCK_SYSTEM,
+			.holds = entry_get(s, id)->holds | BLOCK_SYSTEM,
 			.failed = true, /* it is not for its owner to release */
 			.text = "held: a part of its history could not be read",
 			.comment =
@@ -519,8 +518,8 @@ int server_recover(struct server *s, struct err *err)
 	block_limits(s);
 	restore_entries(s);
 	sharing_begin(s, s->world->priority.weight[FACTOR_FAIRSHARE] != 0);
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
-		struct entry *e = &s->jobs->entries.v[id];
+	JOBS_EACH(s, id) {
+		struct entry *e = entry_get(s, id);
 		if (!e->spec || entry_ended(s, id))
 			continue;
 		if (e->broken)
@@ -600,7 +599,7 @@ static enum attempt_state attach(struct server *s, const struct attempt *t, cons
 /* Sends the last signal or walltime again, since it may not have reached the processes. */
 static void signals_again(struct server *s, uint32_t id, uint32_t attempt, bool current)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 
 	if (current && e->limited)
 		walltime_tell(s, id, attempt);
@@ -613,8 +612,8 @@ static void signals_again(struct server *s, uint32_t id, uint32_t attempt, bool 
 /* Asks the engine for the attempts that were under way; it reports now or later. */
 void recover_attempts(struct server *s)
 {
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
-		const struct job *job = s->jobs->entries.v[id].spec ? entry_job(s, id) : NULL;
+	JOBS_EACH(s, id) {
+		const struct job *job = entry_get(s, id)->spec ? entry_job(s, id) : NULL;
 		char tag[64];
 		if (!job || job->attempt == 0)
 			continue;

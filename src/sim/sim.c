@@ -91,7 +91,7 @@ static int64_t scaled(const struct sim *m, uint32_t job, int64_t run)
 
 	if (!m->w->speeds)
 		return run;
-	for (uint32_t i = 0; i < m->p->holds.v[job].nfrags; i++) {
+	for (uint32_t i = 0; i < plan_hold(m->p, job)->nfrags; i++) {
 		uint32_t x = m->c->nodes.v[plan_place(m->p, job, i)->node].speed;
 		speed = x < speed ? x : speed;
 	}
@@ -293,7 +293,7 @@ static void cycle(struct sim *m)
 	} while (open_gate(m) || !done || (m->ruled && started));
 	if (m->o->check) {
 		plan_check(m->p);
-		for (uint32_t i = 0; i < m->c->njobs; i++)
+		for (uint32_t i = 0; i < m->c->jobs.n; i++)
 			job_check(cluster_job(m->c, i));
 	}
 }
@@ -598,7 +598,7 @@ static int64_t submit(struct sim *m, int64_t i, const struct policy *policy, boo
 {
 	const struct wjob *w = &m->w->jobs.v[i];
 	int64_t n = w->terms && m->w->terms.v[w->terms - 1].array.count ? m->w->terms.v[w->terms - 1].array.count : 1;
-	uint32_t first = m->c->njobs;
+	uint32_t first = m->c->jobs.n;
 	struct taken taken;
 
 	*ret_accepted = accept(m, w, n, policy, &taken);
@@ -610,7 +610,7 @@ static int64_t submit(struct sim *m, int64_t i, const struct policy *policy, boo
 		*ret_accepted = false;
 		return n;
 	}
-	for (uint32_t id = first; id < m->c->njobs; id++) {
+	for (uint32_t id = first; id < m->c->jobs.n; id++) {
 		sched_submit(m->sched, id, m->now);
 		if (!m->ruled)
 			continue;
@@ -690,7 +690,7 @@ static void run(struct sim *m, const struct policy *policy)
 
 static void judge(struct sim *m)
 {
-	for (uint32_t id = 0; id < m->c->njobs; id++) {
+	for (uint32_t id = 0; id < m->c->jobs.n; id++) {
 		enum job_state state = cluster_job(m->c, id)->state;
 		outcome_of(m, id)->kept = state == STATE_HELD || state == STATE_DELETED;
 	}
@@ -847,7 +847,6 @@ int sim_run(const struct workload *w, const struct policy *policy, const struct 
 	sched_pace(m.sched, o->pace);
 	sched_listen(m.sched, on_event, &m);
 	sched_on_blocked(m.sched, o->blocked, o->blocked_context);
-	vec_reserve(&m.p->holds, w->jobs.n); /* reserve memory for all jobs, to avoid copying */
 	vec_reserve(&m.index, w->jobs.n);
 
 	double begin = real_seconds();

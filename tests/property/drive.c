@@ -200,7 +200,7 @@ static bool in_conflict(const struct drive *d, uint32_t a, uint32_t b)
 
 static void books_check(struct drive *d)
 {
-	for (uint32_t a = 0; a < d->c->njobs; a++)
+	for (uint32_t a = 0; a < d->c->jobs.n; a++)
 		for (uint32_t b = 0; b < a && d->job[a].runs; b++)
 			if (d->job[b].runs && in_conflict(d, a, b))
 				drive_wrong(d, "jobs %u and %u share what one of them has to itself", b, a);
@@ -370,14 +370,14 @@ static void drive_check(struct drive *d)
 	size_t waiting = 0;
 
 	plan_check(d->p);
-	for (uint32_t i = 0; i < d->c->njobs; i++) {
+	for (uint32_t i = 0; i < d->c->jobs.n; i++) {
 		const struct job *job = cluster_job(d->c, i);
 		const struct drive_job *x = &d->job[i];
 		job_check(job);
 		waiting += job_waits(job);
 		if (x->runs != (job->state == STATE_RUNNING || job->state == STATE_NOW))
 			drive_wrong(d, "job %u is %s", i, job_state_name(job->state));
-		for (uint32_t k = 0; x->runs && k < d->p->holds.v[i].nfrags; k++)
+		for (uint32_t k = 0; x->runs && k < plan_hold(d->p, i)->nfrags; k++)
 			if (plan_place(d->p, i, k)->node != x->nodes[k])
 				drive_wrong(d, "job %u runs on node %d and the plan has it on %d", i, x->nodes[k],
 					    plan_place(d->p, i, k)->node);
@@ -413,7 +413,7 @@ static bool drive_answer(struct drive *d)
 {
 	bool failed = false;
 
-	for (uint32_t i = 0; i < d->c->njobs; i++) {
+	for (uint32_t i = 0; i < d->c->jobs.n; i++) {
 		struct drive_job *x = &d->job[i];
 		if (!x->runs || x->confirmed || x->confirm > d->now)
 			continue;
@@ -433,7 +433,7 @@ static bool drive_answer(struct drive *d)
 /* Jobs that are still there when their places end, as the server says it. */
 static void drive_overruns(struct drive *d)
 {
-	for (uint32_t i = 0; i < d->c->njobs; i++)
+	for (uint32_t i = 0; i < d->c->jobs.n; i++)
 		if (d->job[i].runs && d->job[i].end > d->now && plan_holds(d->p, i) &&
 		    plan_piece(d->p, i, 0)->end <= d->now && cluster_job(d->c, i)->state == STATE_RUNNING)
 			sched_overrun(d->s, i, d->now + SCHED_OVERRUN, d->now);
@@ -596,7 +596,7 @@ static void check_idle(struct drive *d)
 		.alloc = d->policy->alloc, .scatter = d->policy->scatter, .push_depth = d->policy->push_depth};
 	uint32_t idle = JOB_NONE;
 
-	for (uint32_t i = 0; i < d->c->njobs; i++) {
+	for (uint32_t i = 0; i < d->c->jobs.n; i++) {
 		const struct job *job = cluster_job(d->c, i);
 		if (d->job[i].runs)
 			drive_wrong(d, "job %u runs for ever", i);

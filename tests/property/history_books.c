@@ -79,9 +79,9 @@ bool books_balance(struct history *h)
 		}
 	for (uint32_t id = 1; id < h->s->jobs->entries.n && good; id++) {
 		int rows = 0;
-		if (h->s->jobs->entries.v[id].spec &&
-		    (history_job(h->s->store, h->s->jobs->entries.v[id].key, row_count, &rows, &err) < 0 ||
-		     (job_key_index(h->s->jobs->entries.v[id].key) >= 0 && rows != 1))) {
+		if (entry_get(h->s, id)->spec &&
+		    (history_job(h->s->store, entry_get(h->s, id)->key, row_count, &rows, &err) < 0 ||
+		     (job_key_index(entry_get(h->s, id)->key) >= 0 && rows != 1))) {
 			printf("# %d ends of one job\n", rows);
 			good = false;
 		}

@@ -267,14 +267,14 @@ void op_walltime(struct history *h)
 	struct strbuf id = {0};
 
 	for (uint32_t i = 1; i < h->s->jobs->entries.n; i++)
-		if (h->s->jobs->entries.v[i].spec && entry_running(h->s, i))
+		if (entry_get(h->s, i)->spec && entry_running(h->s, i))
 			vec_push(&running, i);
 	if (running.n) {
 		uint32_t x = running.v[below(h, (int64_t)running.n)];
 		uid_t uid = someone(h);
 		entry_id(h->s, x, &id);
 		ask(h, uid, "POST", "/v1/jobs/alter", "{\"ids\":[\"%s\"],\"resources\":[\"walltime=%lld\"]}", id.text,
-		    (long long)(1 + below(h, 2 * h->s->jobs->entries.v[x].spec->walltime + 100)));
+		    (long long)(1 + below(h, 2 * entry_get(h->s, x)->spec->walltime + 100)));
 	}
 	vec_free(&running);
 	strbuf_fini(&id);

@@ -68,7 +68,7 @@ void job_see(struct history *h, uint32_t id, const struct array *a, struct strbu
 /* When it is planned to end, and that its host has its walltime. */
 static void running_see(struct history *h, uint32_t id, struct strbuf *out)
 {
-	const struct entry *e = &h->s->jobs->entries.v[id];
+	const struct entry *e = entry_get(h->s, id);
 	const struct bare_attempt *all;
 	size_t n = bare_attempts(&all);
 	char tag[64];
@@ -143,7 +143,7 @@ void coordinated_see(struct history *h, struct strbuf *out)
 
 	strbuf_puts(out, "nobody:");
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
-		const struct spec *p = s->jobs->entries.v[id].spec;
+		const struct spec *p = entry_get(s, id)->spec;
 		const struct queue *q = p ? queue_of(s, p->queue) : NULL;
 		const struct object *x =
 			p && p->account ? object_find(s->objects, OBJECT_ACCOUNT, word_text(s, p->account)) : NULL;
@@ -185,11 +185,10 @@ static void credits_check(struct history *h)
 		assert_true(state.balance >= 0 && state.escrow <= state.balance);
 		for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
 			const struct job *job = entry_job(s, id);
-			const struct object *a =
-				s->jobs->entries.v[id].spec && s->jobs->entries.v[id].spec->account
-					? object_find(s->objects, OBJECT_ACCOUNT,
-						      word_text(s, s->jobs->entries.v[id].spec->account))
-					: NULL;
+			const struct object *a = entry_get(s, id)->spec && entry_get(s, id)->spec->account
+							 ? object_find(s->objects, OBJECT_ACCOUNT,
+								       word_text(s, entry_get(s, id)->spec->account))
+							 : NULL;
 			bool has =
 				job->state == STATE_ALLOCATED || job->state == STATE_NOW || job->state == STATE_RUNNING;
 			while (a && a != x)
@@ -209,8 +208,8 @@ void dump(struct history *h, struct strbuf *out)
 	struct server *s = h->s;
 
 	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
-		if (s->jobs->entries.v[id].spec) {
-			const struct entry *e = &s->jobs->entries.v[id];
+		if (entry_get(s, id)->spec) {
+			const struct entry *e = entry_get(s, id);
 			job_see(h, id, NULL, out);
 			strbuf_printf(out, "  claim %d %d %lld spent %lld\n", e->spec->rare->claim.month,
 				      e->spec->rare->claim.type, (long long)e->spec->rare->claim.seconds,

@@ -100,7 +100,7 @@ static void change(struct history *h)
 	struct strbuf name = {0};
 	char path[32];
 
-	if (id == 0 || !h->s->jobs->entries.v[id].spec)
+	if (id == 0 || !entry_get(h->s, id)->spec)
 		return;
 	entry_id(h->s, id, &name);
 	snprintf(path, sizeof path, "/v1/jobs/%s", what);
@@ -235,7 +235,7 @@ void sites_drain(struct history *h)
 
 void away_see(const struct history *h, uint32_t id, struct strbuf *out)
 {
-	const struct away *a = h->s->jobs->entries.v[id].away;
+	const struct away *a = entry_get(h->s, id)->away;
 
 	if (!a)
 		return;
@@ -251,6 +251,6 @@ void away_check(const struct history *h, const struct array *a)
 	uint32_t n = 0;
 
 	for (uint32_t id = a->first; id < a->first + a->count; id++)
-		n += entry_away(&h->s->jobs->entries.v[id]) && !entry_ended(h->s, id);
+		n += entry_away(entry_get(h->s, id)) && !entry_ended(h->s, id);
 	assert_int_equal(n, a->away);
 }

@@ -86,8 +86,8 @@ static void op_time(struct history *h)
 static void accepted_note(struct history *h)
 {
 	for (uint32_t id = 1; id < h->s->jobs->entries.n; id++)
-		if (h->s->jobs->entries.v[id].spec)
-			map_set(&h->accepted, job_key_number(h->s->jobs->entries.v[id].key), 1);
+		if (entry_get(h->s, id)->spec)
+			map_set(&h->accepted, job_key_number(entry_get(h->s, id)->key), 1);
 }
 
 void step(struct history *h)

@@ -58,7 +58,7 @@ static void check_reserved_for(const struct claim_check *k)
 	const struct reason *r = k->r;
 	struct drive *d = k->d;
 
-	if (r->by >= d->c->njobs || r->by == k->job || !plan_holds(d->p, r->by)) {
+	if (r->by >= d->c->jobs.n || r->by == k->job || !plan_holds(d->p, r->by)) {
 		drive_wrong(d, "job %u: is said to wait for %u, which has no reservation", k->job, r->by);
 		return;
 	}
@@ -116,7 +116,7 @@ static bool is_empty(const struct claim_check *k, int32_t node)
 	if (!fits_one || !d->c->nodes.v[node].up || !may_use(k, (size_t)node))
 		return false;
 	do {
-		for (uint32_t i = 0; i < d->c->njobs; i++)
+		for (uint32_t i = 0; i < d->c->jobs.n; i++)
 			if (d->job[i].runs && plan_piece(d->p, i, 0)->end > d->now && has_whole(d, i, n))
 				return false;
 		n = q->whole == WHOLE_HOST ? d->c->nodes.v[n].peer : node;
@@ -166,7 +166,7 @@ static int64_t least_free(const struct claim_check *k, int dim)
 		total += d->c->nodes.v[n].up && may_use(k, n) ? d->c->nodes.v[n].total.v[dim] : 0;
 	for (int64_t at = d->now; at < d->now + k->length; at++) {
 		int64_t use = 0;
-		for (uint32_t i = 0; i < d->c->njobs; i++)
+		for (uint32_t i = 0; i < d->c->jobs.n; i++)
 			if (d->job[i].runs && plan_piece(d->p, i, 0)->end > at)
 				use += used_there(k, i, dim);
 		if (total - use < least)
@@ -315,7 +315,7 @@ out:
 
 static void explain_all(struct drive *d)
 {
-	for (uint32_t i = 0; i < d->c->njobs && !*d->wrong; i++)
+	for (uint32_t i = 0; i < d->c->jobs.n && !*d->wrong; i++)
 		explain_one(d, i);
 }
 

@@ -407,7 +407,7 @@ static void step(struct month *m)
 			m->job[i].promise = TIME_NEVER;
 	while (!sched_cycle(m->s, m->now))
 		;
-	for (uint32_t id = 0; id < m->c->njobs; id++)
+	for (uint32_t id = 0; id < m->c->jobs.n; id++)
 		if (cluster_job(m->c, id)->state == STATE_NOW)
 			sched_started(m->s, id, m->now);
 	check(m);

@@ -178,7 +178,7 @@ static void bench_open(struct bench *b, const struct tcase *t)
 		drive_add_job(b->c, t, i, &known)->allowed = random_nodes(b);
 	b->p = plan_create(b->c);
 	plan_advance(b->p, NOW);
-	b->last = b->c->njobs - 1;
+	b->last = b->c->jobs.n - 1;
 	b->request = cluster_job_request(b->c, cluster_job(b->c, b->last));
 	b->length = cluster_length(b->c, cluster_job(b->c, b->last));
 	for (uint32_t i = 0; i < b->last; i++) {
@@ -286,8 +286,7 @@ static const char *pushes(const struct tcase *t, const struct policy *policy)
 	struct oracle all = o;
 	oracle_add(&all, b.last, at, at + b.length, NODE_ANY);
 	bool can = oracle_search(&all, 0), plain = possible(b.p, b.last, at, at + b.length, 0);
-	while (b.p->holds.n <= b.last)
-		vec_push(&b.p->holds, (struct hold){0});
+	hold_ready(b.p, b.last);
 	for (int32_t n = 0; n < (int32_t)b.p->nnodes && b.request->nfrags == 1 && m.push_depth && !wrong; n++) {
 		struct insertion in = {.p = b.p, .m = &m, .job = b.last, .work = PUSH_WORK};
 		struct goal g = {.job = b.last,

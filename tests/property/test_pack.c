@@ -134,7 +134,7 @@ static void small_open(struct small *t, uint64_t seed)
 	}
 	t->p = plan_create(t->c);
 	plan_advance(t->p, 10);
-	for (uint32_t i = 0; i < t->c->njobs; i++) {
+	for (uint32_t i = 0; i < t->c->jobs.n; i++) {
 		struct manner m = {0};
 		bool runs = cluster_job(t->c, i)->state == STATE_RUNNING;
 		int64_t at = runs ? 10 : rng_range(&r, 10, 30);

@@ -133,7 +133,7 @@ static void random_fence(struct bench *b)
 	f.end = rng_below(&b->r, 4) ? f.start + rng_range(&b->r, 1, 60) : TIME_NEVER;
 	if (rng_below(&b->r, 2) && b->p->total[node].v[RES_CPU])
 		f.part.v[RES_CPU] = rng_range(&b->r, 1, b->p->total[node].v[RES_CPU]);
-	for (uint32_t i = 0; i < b->c->njobs; i++) /* they would be left outside */
+	for (uint32_t i = 0; i < b->c->jobs.n; i++) /* they would be left outside */
 		bound |= cluster_job(b->c, i)->bound && plan_holds(b->p, i);
 	if (rng_below(&b->r, 12) == 0 && !bound)
 		plan_unfence(b->p);
@@ -166,7 +166,7 @@ static bool behind_fences(const struct plan *p, uint32_t id)
 {
 	const struct job *job = cluster_job(p->cluster, id);
 
-	for (uint32_t f = 0; f < p->holds.v[id].nfrags; f++) {
+	for (uint32_t f = 0; f < plan_hold(p, id)->nfrags; f++) {
 		const struct piece *x = plan_piece(p, id, f);
 		const fence_vec *v = p->node[plan_place(p, id, f)->node].fences;
 		for (int64_t at = x->start; at < x->end; at++) {
@@ -206,7 +206,7 @@ static const char *earliest(struct bench *b, uint32_t job, int64_t from, int64_t
 /* One change, or none. */
 static const char *random_change(struct bench *b)
 {
-	uint32_t job = (uint32_t)rng_below(&b->r, b->c->njobs);
+	uint32_t job = (uint32_t)rng_below(&b->r, b->c->jobs.n);
 	int64_t length = cluster_length(b->c, cluster_job(b->c, job)), from = rng_range(&b->r, 10, 60), at;
 	struct manner m = random_manner(b);
 
@@ -309,7 +309,7 @@ static const char *insertion(const struct tcase *t, const struct policy *policy)
 
 	(void)policy;
 	bench_open(&b, t);
-	for (uint32_t i = 0; i < b.c->njobs && !wrong; i++) {
+	for (uint32_t i = 0; i < b.c->jobs.n && !wrong; i++) {
 		struct manner m = random_manner(&b);
 		int64_t start = rng_range(&b.r, 10, 40), end = start + cluster_length(b.c, cluster_job(b.c, i));
 		random_booking(&b);
@@ -319,13 +319,13 @@ static const char *insertion(const struct tcase *t, const struct policy *policy)
 		bool done = plan_insert(b.p, &m, i, start, end);
 		if (done && !behind_fences(b.p, i))
 			wrong = "a job was put where a fence keeps it out";
-		for (uint32_t f = 0; done && f < b.p->holds.v[i].nfrags; f++)
+		for (uint32_t f = 0; done && f < plan_hold(b.p, i)->nfrags; f++)
 			if (plan_booked(b.p, (uint32_t)plan_place(b.p, i, f)->node, start, end))
 				wrong = "a fragment was put on a node that is booked";
 		plan_check(b.p);
 		if (!done && !identical(before, b.p))
 			wrong = "a failed insertion left a trace";
-		for (uint32_t f = 0; done && m.on && f < b.p->holds.v[i].nfrags; f++)
+		for (uint32_t f = 0; done && m.on && f < plan_hold(b.p, i)->nfrags; f++)
 			if (!nodeset_has(m.on, (uint32_t)plan_place(b.p, i, f)->node))
 				wrong = "a fragment was put on a node that is closed";
 		for (uint32_t k = 0; done && k < i && !wrong; k++) {
@@ -336,7 +336,7 @@ static const char *insertion(const struct tcase *t, const struct policy *policy)
 					wrong = "a job was removed that may not be";
 				continue;
 			}
-			for (uint32_t f = 0; f < before->holds.v[k].nfrags && !wrong; f++) {
+			for (uint32_t f = 0; f < plan_hold(before, k)->nfrags && !wrong; f++) {
 				const struct piece *x = plan_piece(before, k, f), *y = plan_piece(b.p, k, f);
 				bool cut = x->running && y->end <= x->end && y->end > b.p->now &&
 					   (plan_removable(before, k) & m.may_remove);

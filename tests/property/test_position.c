@@ -154,7 +154,7 @@ struct news {
 static void check(struct history *h, const struct news *news)
 {
 	plan_check(h->p);
-	for (uint32_t i = 0; i < h->c->njobs; i++) {
+	for (uint32_t i = 0; i < h->c->jobs.n; i++) {
 		const struct job *job = cluster_job(h->c, i);
 		struct life *x = &h->job[i];
 		int64_t planned;
@@ -179,7 +179,7 @@ static void decide(struct history *h, const struct news *news)
 {
 	while (!sched_cycle(h->s, h->now))
 		;
-	for (uint32_t i = 0; i < h->c->njobs; i++)
+	for (uint32_t i = 0; i < h->c->jobs.n; i++)
 		if (cluster_job(h->c, i)->state == STATE_NOW)
 			sched_started(h->s, i, h->now);
 	check(h, news);
@@ -187,7 +187,7 @@ static void decide(struct history *h, const struct news *news)
 
 static void forget_promises(struct history *h, const struct news *news)
 {
-	for (uint32_t i = 0; i < h->c->njobs; i++) {
+	for (uint32_t i = 0; i < h->c->jobs.n; i++) {
 		const struct job *job = cluster_job(h->c, i);
 		if (news->priority || (news->removal && job->kind == KIND_QOS) ||
 		    ((news->normal || news->removal) && job->nice > h->now))
@@ -198,14 +198,14 @@ static void forget_promises(struct history *h, const struct news *news)
 /* The next thing of this instant; false: there is none. */
 static bool happen(struct history *h, struct news *news)
 {
-	for (uint32_t i = 0; i < h->c->njobs; i++)
+	for (uint32_t i = 0; i < h->c->jobs.n; i++)
 		if (cluster_job(h->c, i)->state == STATE_RUNNING && h->job[i].end <= h->now) {
 			if (h->job[i].guaranteed && h->now > h->job[i].deadline)
 				wrong(h, "ends", i, h->now, h->job[i].deadline);
 			sched_finish(h->s, i, h->now, NULL);
 			return true;
 		}
-	for (uint32_t i = 0; i < h->c->njobs; i++)
+	for (uint32_t i = 0; i < h->c->jobs.n; i++)
 		if (h->job[i].delete <= h->now) {
 			h->job[i].delete = TIME_NEVER;
 			if (!job_waits(cluster_job(h->c, i)))
@@ -214,10 +214,10 @@ static bool happen(struct history *h, struct news *news)
 			sched_delete(h->s, i, h->now, NULL);
 			return true;
 		}
-	if (h->c->njobs < h->n && h->job[h->c->njobs].submit <= h->now) {
-		news->priority = h->job[h->c->njobs].deadline != TIME_NEVER;
+	if (h->c->jobs.n < h->n && h->job[h->c->jobs.n].submit <= h->now) {
+		news->priority = h->job[h->c->jobs.n].deadline != TIME_NEVER;
 		news->normal = true;
-		submit(h, h->c->njobs);
+		submit(h, h->c->jobs.n);
 		return true;
 	}
 	return false;
@@ -227,9 +227,9 @@ static int64_t next_instant(const struct history *h)
 {
 	int64_t at = sched_next_wake(h->s);
 
-	if (h->c->njobs < h->n && h->job[h->c->njobs].submit < at)
-		at = h->job[h->c->njobs].submit;
-	for (uint32_t i = 0; i < h->c->njobs; i++) {
+	if (h->c->jobs.n < h->n && h->job[h->c->jobs.n].submit < at)
+		at = h->job[h->c->jobs.n].submit;
+	for (uint32_t i = 0; i < h->c->jobs.n; i++) {
 		if (cluster_job(h->c, i)->state == STATE_RUNNING && h->job[i].end < at)
 			at = h->job[i].end;
 		if (h->job[i].delete < at)
@@ -261,7 +261,7 @@ static void run(uint64_t seed, bool show)
 	}
 	for (uint32_t i = 0; i < h.n && !*h.wrong; i++) {
 		not_guaranteed += h.job[i].deadline != TIME_NEVER && !h.job[i].guaranteed && !h.job[i].interactive;
-		if (i >= h.c->njobs || !job_ended(cluster_job(h.c, i)))
+		if (i >= h.c->jobs.n || !job_ended(cluster_job(h.c, i)))
 			wrong(&h, "has not ended", i, 0, 0);
 	}
 	sched_destroy(h.s);

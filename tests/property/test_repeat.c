@@ -79,7 +79,7 @@ static void keyed_world(int which, int cuts, int turns, struct strbuf *out)
 	dump(&h, out);
 	for (uint32_t id = 1; id < h.s->jobs->entries.n; id++) {
 		json_t *events;
-		if (!h.s->jobs->entries.v[id].spec)
+		if (!entry_get(h.s, id)->spec)
 			continue;
 		struct strbuf name = {0};
 		entry_id(h.s, id, &name);

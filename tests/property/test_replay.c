@@ -117,7 +117,7 @@ static bool overtakes_right(const struct history *h, int step)
 	const struct server *s = h->s;
 	uint32_t n = (uint32_t)s->jobs->entries.n, first = 1;
 
-	while (first < n && !(s->jobs->entries.v[first].spec && entry_job(s, first)->state <= STATE_ALLOCATED &&
+	while (first < n && !(entry_get(s, first)->spec && entry_job(s, first)->state <= STATE_ALLOCATED &&
 			      entry_job(s, first)->kind == KIND_COMMON && gate_blocks(s->gate, first) == 0))
 		first++;
 	for (uint32_t i = 1; i < n && step % 3 == 0; i++) {
@@ -136,7 +136,7 @@ static int unfinished(const struct history *h)
 	int n = 0;
 
 	for (uint32_t id = 1; id < h->s->jobs->entries.n; id++)
-		n += h->s->jobs->entries.v[id].spec && !entry_ended(h->s, id);
+		n += entry_get(h->s, id)->spec && !entry_ended(h->s, id);
 	return n;
 }
 
@@ -240,9 +240,9 @@ static bool drain(struct history *h)
 	if (unfinished(h) == 0)
 		return true;
 	for (uint32_t id = 1; id < h->s->jobs->entries.n; id++)
-		if (h->s->jobs->entries.v[id].spec && !entry_ended(h->s, id)) {
+		if (entry_get(h->s, id)->spec && !entry_ended(h->s, id)) {
 			struct strbuf text = {0};
-			const struct entry *e = &h->s->jobs->entries.v[id];
+			const struct entry *e = entry_get(h->s, id);
 			job_see(h, id, NULL, &text);
 			printf("# stuck, block %x: %s: %.300s\n", gate_blocks(h->s->gate, id),
 			       e->outcome && e->outcome->comment ? e->outcome->comment : "", text.text);

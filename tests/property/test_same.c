@@ -606,7 +606,7 @@ static void pump(struct same *x)
 /* How long it may run. */
 static int64_t most(const struct same *x, uint32_t id)
 {
-	return x->s->jobs->entries.v[id].spec->walltime + x->s->cluster->settings.tolerance;
+	return entry_get(x->s, id)->spec->walltime + x->s->cluster->settings.tolerance;
 }
 
 static int64_t end_of(const struct same *x, uint32_t id)
@@ -614,7 +614,7 @@ static int64_t end_of(const struct same *x, uint32_t id)
 	const struct line *l = line_of(x, id);
 	int64_t over = same_overrun(l->id + (id - l->first), x->overrun), start = entry_job(x->s, id)->start;
 
-	if (over && l->run >= x->s->jobs->entries.v[id].spec->walltime)
+	if (over && l->run >= entry_get(x->s, id)->spec->walltime)
 		return start + most(x, id) + over;
 	return start + (l->run < most(x, id) ? l->run : most(x, id));
 }
@@ -648,7 +648,7 @@ static void submit_line(struct same *x, struct line *l)
 	struct bare_answer a = {0};
 	struct strbuf body = {0};
 	uint64_t number = x->s->jobs->next_number;
-	uint32_t first = x->s->cluster->njobs;
+	uint32_t first = x->s->cluster->jobs.n;
 
 	strbuf_puts(&body, l->body);
 	if (l->on >= 0) {
@@ -744,7 +744,7 @@ static void serve(struct same *x)
 /* The start of a job of the server; -1: it never started. */
 static int64_t start_of(const struct same *x, uint32_t id)
 {
-	return x->s->jobs->entries.v[id].ran ? entry_job(x->s, id)->start : -1;
+	return entry_get(x->s, id)->ran ? entry_job(x->s, id)->start : -1;
 }
 
 static int64_t since(int64_t start)

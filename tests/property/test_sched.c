@@ -268,7 +268,7 @@ static void promises_check(struct drive *d)
 
 	for (; p->seen < d->record.n; p->seen++)
 		released |= d->record.v[p->seen].e.type == EVENT_RELEASE;
-	for (uint32_t i = 0; i < d->c->njobs; i++) {
+	for (uint32_t i = 0; i < d->c->jobs.n; i++) {
 		const struct job *job = cluster_job(d->c, i);
 		if (job->state == STATE_HELD || (released && !d->policy->keep))
 			p->start[i] = TIME_NEVER;
@@ -309,7 +309,7 @@ static void replay_check(struct drive *d)
 	for (int i = 0; i < d->t->njobs; i++)
 		drive_request(c, &d->t->job[i]);
 	q = plan_create(c);
-	for (uint32_t i = 0; i < d->c->njobs; i++)
+	for (uint32_t i = 0; i < d->c->jobs.n; i++)
 		drive_add_job(c, d->t, d->job[i].of, d->policy);
 	for (size_t i = 0; i < d->record.n; i++) {
 		struct event e = d->record.v[i].e;
@@ -329,7 +329,7 @@ static void replay_check(struct drive *d)
 		plan_apply(q, &e);
 	}
 	plan_check(q);
-	for (uint32_t i = 0; i < d->c->njobs; i++) {
+	for (uint32_t i = 0; i < d->c->jobs.n; i++) {
 		struct job a = *cluster_job(d->c, i), b = *cluster_job(c, i);
 		if (a.state == STATE_CANDIDATE && !sched_kept(d->s, i))
 			plan_take_job(live, i); /* a reservation that was not promised is not an event */

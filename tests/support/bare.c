@@ -738,8 +738,8 @@ static void owners_find(struct server *s)
 	const struct user *u;
 
 	for (size_t i = 0; i < s->jobs->entries.n; i++)
-		if (s->jobs->entries.v[i].spec)
-			users_find(s, (struct user_key){USER_BY_ID, s->jobs->entries.v[i].spec->uid, NULL}, &u, NULL);
+		if (entry_get(s, i)->spec)
+			users_find(s, (struct user_key){USER_BY_ID, entry_get(s, i)->spec->uid, NULL}, &u, NULL);
 	users_settle(s);
 }
 

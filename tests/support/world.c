@@ -90,7 +90,7 @@ void world_decide(struct world *w, int64_t now)
 {
 	sched_cycle(w->s, now);
 	plan_check(w->p);
-	for (uint32_t i = 0; i < w->c->njobs; i++)
+	for (uint32_t i = 0; i < w->c->jobs.n; i++)
 		job_check(cluster_job(w->c, i));
 }
 

@@ -93,7 +93,7 @@ static int64_t start_among_short(struct world *w, uint32_t job)
 	int64_t now = 10;
 
 	for (int i = 0; i < 60 && world_job(w, job)->state == STATE_CANDIDATE; i++, now += 10) {
-		for (uint32_t j = 0; j < w->c->njobs; j++)
+		for (uint32_t j = 0; j < w->c->jobs.n; j++)
 			if (world_job(w, j)->state == STATE_RUNNING)
 				sched_finish(w->s, j, now, NULL);
 		world_common(w, now, "ncpus=4", 10);

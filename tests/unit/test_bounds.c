@@ -64,7 +64,7 @@ static void equal_scripts_are_kept_once(void **state)
 {
 	static const int sizes[] = {10, 10, 40000, 40000, 10};
 	struct site *f = *state;
-	const struct entry *e;
+	uint64_t script[5];
 
 	for (int i = 0; i < 5; i++) {
 		struct strbuf body = {0};
@@ -72,11 +72,12 @@ static void equal_scripts_are_kept_once(void **state)
 		assert_int_equal(site_ask(f, USER, "POST", "/v1/jobs", body.text), 201);
 		strbuf_fini(&body);
 	}
-	e = f->s->jobs->entries.v + f->s->jobs->entries.n - 5;
-	assert_int_equal(e[0].spec->script, e[1].spec->script);
-	assert_int_equal(e[2].spec->script, e[3].spec->script);
-	assert_int_not_equal(e[0].spec->script, e[2].spec->script);
-	assert_int_not_equal(e[0].spec->script, e[4].spec->script);
+	for (uint32_t i = 0; i < 5; i++)
+		script[i] = entry_get(f->s, f->s->jobs->entries.n - 5 + i)->spec->script;
+	assert_int_equal(script[0], script[1]);
+	assert_int_equal(script[2], script[3]);
+	assert_int_not_equal(script[0], script[2]);
+	assert_int_not_equal(script[0], script[4]);
 }
 
 static int alter(struct site *f, const char *job, const char *body)

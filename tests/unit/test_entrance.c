@@ -96,7 +96,7 @@ static struct entrance interactive(int64_t now, int64_t procs, int64_t walltime,
 	assert_int_equal(job->state, e.way <= ENTRANCE_DISPLACES ? STATE_RUNNING : STATE_EXPIRED);
 	for (size_t i = 0; i < e.victims.n; i++)
 		assert_int_equal(world_job(&w, e.victims.v[i])->by, job->id);
-	for (uint32_t i = 0, n = 0; i < w.c->njobs; i++) {
+	for (uint32_t i = 0, n = 0; i < w.c->jobs.n; i++) {
 		n += world_count(&w, i, EVENT_PREEMPT) > 0 && world_last(&w, i, EVENT_PREEMPT)->by == job->id;
 		assert_true(n <= e.victims.n);
 	}

@@ -124,11 +124,11 @@ static void altered_by_another(void **state)
 	assert_int_equal(ask(f, USER, "/v1/jobs", "{\"script\":\"true\",\"hold\":\"u\"}"), 201);
 	site_reopen(f);
 	users_forget(f->s);
-	p = f->s->jobs->entries.v[1].spec;
+	p = entry_get(f->s, 1)->spec;
 	assert_true(p->group && p->home);
 	assert_int_equal(ask(f, getuid(), "/v1/jobs/alter", "{\"ids\":[\"1\"],\"name\":\"other\"}"), 200);
-	assert_true(f->s->jobs->entries.v[1].spec != p);
-	p = f->s->jobs->entries.v[1].spec;
+	assert_true(entry_get(f->s, 1)->spec != p);
+	p = entry_get(f->s, 1)->spec;
 	assert_true(p->group && p->home);
 }
 

@@ -246,7 +246,7 @@ static char where(const struct plan *p, uint32_t id)
 	if (!plan_holds(p, id))
 		return '-';
 	first = p->cluster->nodes.v[plan_place(p, id, 0)->node].partition;
-	for (uint32_t i = 0; i < p->holds.v[id].nfrags; i++)
+	for (uint32_t i = 0; i < plan_hold(p, id)->nfrags; i++)
 		assert_int_equal(p->cluster->nodes.v[plan_place(p, id, i)->node].partition, first);
 	return first ? *names_get(&p->cluster->partition_names, first - 1) : 's';
 }

@@ -42,7 +42,7 @@ static void close_world(void)
 static uint32_t submit(int64_t now, enum job_kind kind, uint32_t user, const char *request, int64_t walltime,
 		       int64_t deadline)
 {
-	uint32_t next = w.c->njobs, job;
+	uint32_t next = w.c->jobs.n, job;
 
 	w.limits_of_next = limits_class(limits, &(struct limit_party){.user = user});
 	job = world_submit(&w, now, kind, request, walltime, deadline, 0);
@@ -210,7 +210,7 @@ static int running(uint32_t class)
 {
 	int n = 0;
 
-	for (uint32_t i = 0; i < w.c->njobs; i++) {
+	for (uint32_t i = 0; i < w.c->jobs.n; i++) {
 		const struct job *job = cluster_job(w.c, i);
 		n += job->limits == class &&
 		     (job->state == STATE_ALLOCATED || job->state == STATE_NOW || job->state == STATE_RUNNING);
@@ -236,7 +236,7 @@ static void history(const char *policy, uint64_t seed)
 		if (step < 100)
 			submit(now, special ? KIND_QOS : KIND_COMMON, user, requests[rng_next(&rng) % 6],
 			       1 + (int64_t)(rng_next(&rng) % 60), special ? now + 5000 : TIME_NEVER);
-		for (uint32_t i = 0; i < w.c->njobs; i++)
+		for (uint32_t i = 0; i < w.c->jobs.n; i++)
 			if (cluster_job(w.c, i)->state == STATE_RUNNING && rng_next(&rng) % 3 == 0)
 				sched_finish(w.s, i, now, NULL);
 		if (step == 60)
@@ -251,12 +251,12 @@ static void history(const char *policy, uint64_t seed)
 	}
 	for (int i = 0; i < 400; i++) { /* nobody is left behind */
 		now += 60;
-		for (uint32_t k = 0; k < w.c->njobs; k++)
+		for (uint32_t k = 0; k < w.c->jobs.n; k++)
 			if (cluster_job(w.c, k)->state == STATE_RUNNING)
 				sched_finish(w.s, k, now, NULL);
 		world_cycle(&w, now);
 	}
-	for (uint32_t i = 0; i < w.c->njobs; i++)
+	for (uint32_t i = 0; i < w.c->jobs.n; i++)
 		assert_true(job_ended(cluster_job(w.c, i)));
 	close_world();
 }
@@ -291,10 +291,10 @@ static void many_go_into_line_in_several_cycles(void **state)
 			;
 		assert_true(cycles > 20 && cycles < 3000); /* 3 are needed to sort them */
 		runs = 0;
-		for (uint32_t id = 0; id < w.c->njobs; id++)
+		for (uint32_t id = 0; id < w.c->jobs.n; id++)
 			runs += world_job(&w, id)->state == STATE_NOW;
 		assert_int_equal(runs, 2);
-		is(w.c->njobs - 1, STATE_NOW);
+		is(w.c->jobs.n - 1, STATE_NOW);
 		close_world();
 	}
 }

@@ -264,13 +264,13 @@ static void charge(struct server *s, uint32_t id, const struct object *x, int64_
 		return;
 	spent = credit_spend(c, credit_charge(&t, &paid, cluster_paid(s->cluster, job), ran_ms));
 	if (spent)
-		keep(s, number, "job", -spent, s->jobs->entries.v[id].key);
+		keep(s, number, "job", -spent, entry_get(s, id)->key);
 }
 
 /* Charges the account and those above it. */
 static void charge_all(struct server *s, uint32_t id, int64_t ran_ms)
 {
-	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct spec *p = entry_get(s, id)->spec;
 	const struct object *x = p->account ? object_find(s->objects, OBJECT_ACCOUNT, word_text(s, p->account)) : NULL;
 
 	for (int depth = 0; x && depth <= ACCOUNT_DEPTH_MAX; depth++) {
@@ -281,7 +281,7 @@ static void charge_all(struct server *s, uint32_t id, int64_t ran_ms)
 
 void credits_stopped(struct server *s, uint32_t id, int64_t ran_ms, bool own)
 {
-	if (s->jobs->entries.v[id].billed || own)
+	if (entry_get(s, id)->billed || own)
 		charge_all(s, id, ran_ms);
 }
 
@@ -289,7 +289,7 @@ void credits_stopped(struct server *s, uint32_t id, int64_t ran_ms, bool own)
  * pays for what the job used, and at most the price. An attempt is charged once. */
 void credits_settle(struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	const struct outcome *o = e->outcome;
 
 	const struct job *job = entry_job(s, id);
@@ -300,7 +300,7 @@ void credits_settle(struct server *s, uint32_t id)
 		charge_all(s, id,
 			   job->has_price && job->since <= job->deadline ? job->priced * 1000
 			   : o && o->ended_us				 ? o->ran_ms
-									 : ran_until_now(s, e));
+									 : ran_until_now(s, id));
 }
 
 /* ---- time ---- */

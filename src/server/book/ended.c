@@ -46,7 +46,7 @@ const char *group_name(struct server *s, const struct spec *p, char *buf, size_t
 
 void book_event(struct server *s, uint32_t id, char type)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	const struct array *a = type == 'Q' ? array_find(s, job_key_number(e->key)) : NULL;
 	struct record r = {.time = s->clock->now, .type = type};
 	struct strbuf name = {0}, line = {0};
@@ -70,16 +70,16 @@ void book_event(struct server *s, uint32_t id, char type)
 /* Queues a mail, which is sent once the event is stored (mails_send). */
 void mail_event(struct server *s, uint32_t id, enum mail_point point)
 {
-	if (s->jobs->entries.v[id].spec->mail & point && *s->conf->mail_program &&
-	    (s->jobs->entries.v[id].cause != END_DELETED ||
-	     s->jobs->entries.v[id].foreign)) /* a user who deletes their own job gets no mail */
+	if (entry_get(s, id)->spec->mail & point && *s->conf->mail_program &&
+	    (entry_get(s, id)->cause != END_DELETED ||
+	     entry_get(s, id)->foreign)) /* a user who deletes their own job gets no mail */
 		vec_push(&s->post->mails, (struct mail_later){id, point});
 }
 
 /* Appends what the job requested and used, and what to request next time. */
 static void advice_add(const struct server *s, uint32_t id, struct strbuf *out)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	const struct charge charge = entry_charge(s, id);
 	const struct advice_run run = {.ran_ms = e->outcome->ran_ms,
 				       .cpu_ms = e->outcome->cpu_ms,
@@ -98,7 +98,7 @@ static void advice_add(const struct server *s, uint32_t id, struct strbuf *out)
 
 static void mail_send(struct server *s, uint32_t id, enum mail_point point)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	const struct outcome *o = e->outcome;
 	struct strbuf name = {0}, advice = {0};
 	const json_t *body;

@@ -43,7 +43,7 @@ static const char *state_of(const struct entry *e)
  * if the attempt ended unseen. */
 static int64_t ran_ms(const struct server *s, uint32_t id, uint32_t attempt)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	const struct outcome *o = e->outcome;
 	int64_t until = s->clock->boot_us;
 
@@ -52,10 +52,8 @@ static int64_t ran_ms(const struct server *s, uint32_t id, uint32_t attempt)
 	return e->ran && o && o->began_us && until > o->began_us ? (until - o->began_us) / 1000 : 0;
 }
 
-int64_t ran_until_now(const struct server *s, const struct entry *e)
+int64_t ran_until_now(const struct server *s, uint32_t id)
 {
-	uint32_t id = (uint32_t)(e - s->jobs->entries.v);
-
 	/* began_us is of an earlier attempt */
 	return entry_job(s, id)->state == STATE_NOW ? 0 : ran_ms(s, id, entry_job(s, id)->attempt);
 }
@@ -90,7 +88,7 @@ static int64_t lost_of(const struct server *s, const struct entry *e, const stru
 
 void history_fill(struct server *s, uint32_t id, struct history_row *row, char *group, size_t size)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	const struct charge charge = entry_charge(s, id);
 	const struct job *job = entry_job(s, id);
 	const struct outcome *o = e->outcome;
@@ -110,7 +108,7 @@ void history_fill(struct server *s, uint32_t id, struct history_row *row, char *
 		.cpus = charge.cpus,
 		.gpus = charge.gpus,
 		.memory_kib = charge.memory,
-		.ran_ms = o && o->ended_us ? o->ran_ms : ran_until_now(s, e),
+		.ran_ms = o && o->ended_us ? o->ran_ms : ran_until_now(s, id),
 		.cpu_ms = o ? o->cpu_ms : 0,
 		.peak_kib = o ? o->memory_kib : 0,
 	};
@@ -128,7 +126,7 @@ void history_fill(struct server *s, uint32_t id, struct history_row *row, char *
 
 static void row_put(struct server *s, uint32_t id, struct history_row *row)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	struct strbuf more = {0};
 
 	row->lost_ms = lost_of(s, e, row);
@@ -140,7 +138,7 @@ static void row_put(struct server *s, uint32_t id, struct history_row *row)
 
 void history_stopped(struct server *s, const struct event *e, const struct payload *p)
 {
-	const struct entry *x = &s->jobs->entries.v[e->job];
+	const struct entry *x = entry_get(s, e->job);
 	struct history_row row;
 	char group[64];
 
@@ -180,8 +178,8 @@ void history_begin(struct server *s)
 {
 	if (s->books->history)
 		return;
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
-		if (s->jobs->entries.v[id].spec && entry_ended(s, id))
+	JOBS_EACH(s, id)
+		if (entry_get(s, id)->spec && entry_ended(s, id))
 			history_ended(s, id);
 	store_put_object(s->store, "history", "begun", "{}");
 }

@@ -16,7 +16,7 @@ struct server;
 
 /* Returns the run time of an attempt without a reported result: until now, or until a server saw
  * it last. */
-int64_t ran_until_now(const struct server *s, const struct entry *e);
+int64_t ran_until_now(const struct server *s, uint32_t id);
 /* Returns the same for an attempt, which may have been stopped and not ended yet. */
 int64_t attempt_ran(const struct server *s, const struct attempt *t);
 /* Fills in what is known now of a job and its last attempt; `group`, of `size` bytes, holds the

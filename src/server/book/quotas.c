@@ -267,7 +267,7 @@ bool quotas_low(struct server *s, const struct spec *p, char *ret, size_t size)
 
 int quotas_alter(struct server *s, uint32_t id, struct spec *spec, struct err *err)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	const struct spec *old = e->spec;
 	struct quota *q = find(s, old->owner);
 	struct quota_claim claim = old->rare->claim;
@@ -287,7 +287,7 @@ int quotas_alter(struct server *s, uint32_t id, struct spec *spec, struct err *e
 
 int quotas_rerun(struct server *s, uint32_t id, int64_t used_ms, int64_t *ret_paid, struct err *err)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	struct quota_claim claim = e->spec->rare->claim;
 	struct quota *q = claim.month && !e->billed ? find(s, e->spec->owner) : NULL;
 	int64_t used = used_ms > 0 ? used_ms / 1000 : 0;
@@ -307,7 +307,7 @@ int quotas_rerun(struct server *s, uint32_t id, int64_t used_ms, int64_t *ret_pa
 
 static bool could_start(const struct server *s, uint32_t id)
 {
-	return s->jobs->entries.v[id].spec && entry_job(s, id)->state <= STATE_ALLOCATED &&
+	return entry_get(s, id)->spec && entry_job(s, id)->state <= STATE_ALLOCATED &&
 	       entry_job(s, id)->kind == KIND_COMMON && gate_blocks(s->gate, id) == 0;
 }
 
@@ -341,7 +341,7 @@ bool quotas_overtakes(const struct server *s, uint32_t id)
 /* Returns true if a priority job overtakes others. Earlier jobs have lower ids. */
 bool quotas_urgent(const struct server *s, uint32_t id)
 {
-	const struct quota_claim *claim = &s->jobs->entries.v[id].spec->rare->claim;
+	const struct quota_claim *claim = &entry_get(s, id)->spec->rare->claim;
 
 	if (claim->month == 0 || claim->type != QUOTA_PRIORITY)
 		return false;
@@ -350,7 +350,7 @@ bool quotas_urgent(const struct server *s, uint32_t id)
 
 void quotas_settle(struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	const struct job *job = entry_job(s, id);
 	const struct outcome *o = e->outcome;
 	struct quota *q = find(s, e->spec->owner);
@@ -362,7 +362,7 @@ void quotas_settle(struct server *s, uint32_t id)
 	if (!claim.month || !q)
 		return;
 	if (job->state == STATE_DONE)
-		ran_ms += o && o->ended_us ? o->ran_ms : ran_until_now(s, e);
+		ran_ms += o && o->ended_us ? o->ran_ms : ran_until_now(s, id);
 	else if (entry_finished(s, id) && o && o->ran_ms > ran_ms)
 		ran_ms = o->ran_ms; /* it was counted only until it was to stop */
 	quota_settle(q, &claim,

@@ -205,8 +205,8 @@ static void day_run(void *context, const struct ledger_row *x)
 static void attempt_run(void *context, struct attempt *t)
 {
 	struct running *r = context;
-	const struct entry *e = &r->s->jobs->entries.v[t->job];
-	int64_t ran = e->spec && entry_job(r->s, t->job)->attempt == t->attempt ? ran_until_now(r->s, e) : 0;
+	const struct entry *e = entry_get(r->s, t->job);
+	int64_t ran = e->spec && entry_job(r->s, t->job)->attempt == t->attempt ? ran_until_now(r->s, t->job) : 0;
 	struct history_row row = {.ended = r->s->clock->now, .ran_ms = ran};
 
 	if (ran <= 0)

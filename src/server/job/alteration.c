@@ -149,7 +149,7 @@ static int body_change(struct server *s, uint32_t id, const json_t *args, struct
 int alteration_grow(struct server *s, uint32_t id, double factor, struct arena *a, struct submission *ret,
 		    struct err *err)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	struct reqtext *t = &ret->text;
 
 	*ret = (struct submission){.displace = -1, .spec = spec_copy(e->spec)};
@@ -174,7 +174,7 @@ int alteration_grow(struct server *s, uint32_t id, double factor, struct arena *
 int alteration_read(struct server *s, const struct asker *who, uint32_t id, const json_t *args, struct arena *a,
 		    struct submission *ret, struct err *err)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	const struct spec *old = e->spec;
 	const char *name = NULL;
 	struct spec *p;

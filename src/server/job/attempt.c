@@ -69,7 +69,7 @@ static char *digits_put(char *at, uint64_t n, unsigned base)
 /* Without printf: a job's tag is made several times. */
 void attempt_tag(const struct server *s, uint32_t id, uint32_t attempt, char tag[64])
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	char *p = digits_put(tag, job_key_number(e->key), 10);
 
 	if (job_key_index(e->key) >= 0) {
@@ -126,10 +126,11 @@ bool tag_known(void *context, const char *tag)
 
 void attempts_each(const struct server *s, void (*one)(void *context, struct attempt *t), void *context)
 {
-	for (size_t left = s->jobs->attempts.n, id = 1; left && id < s->jobs->entries.n; id++)
-		for (uint32_t n = 1; left && s->jobs->entries.v[id].spec && n <= entry_job(s, (uint32_t)id)->attempt;
-		     n++) {
-			struct attempt *t = attempt_find(s, (uint32_t)id, n);
+	size_t left = s->jobs->attempts.n;
+
+	JOBS_EACH(s, id)
+		for (uint32_t n = 1; left && entry_get(s, id)->spec && n <= entry_job(s, id)->attempt; n++) {
+			struct attempt *t = attempt_find(s, id, n);
 			if (!t)
 				continue;
 			left--;
@@ -175,7 +176,7 @@ static bool kib_room(const struct kib *own, const struct kib *used, const struct
  * run elsewhere. */
 static void lease_set(const struct server *s, struct attempt *t)
 {
-	const struct spec *p = s->jobs->entries.v[t->job].spec;
+	const struct spec *p = entry_get(s, t->job)->spec;
 
 	t->grace = setting_of(s, p, SET_KILL_DELAY);
 	for (uint32_t i = 0; i < t->nfrags; i++)

@@ -33,7 +33,7 @@ static bool is_last(const struct server *s, const struct body_last *last, uint64
 static int text_read(struct server *s, uint32_t id, const struct body_last *last, uint64_t *ret_key, char **ret,
 		     struct err *err)
 {
-	uint64_t key = s->jobs->entries.v[id].key, array = job_key(job_key_number(key), -1);
+	uint64_t key = entry_get(s, id)->key, array = job_key(job_key_number(key), -1);
 	char *text = NULL;
 	int rc = is_last(s, last, key) ? 0 : store_get_body(s->store, key, &text, err);
 

@@ -67,8 +67,8 @@ static void block_count(const struct server *s, row_vec *rows, uint32_t first, u
 	struct map known = {0};
 
 	vec_clear(rows);
-	for (uint32_t id = first; id < end; id++) {
-		const struct spec *p = s->jobs->entries.v[id].spec;
+	for (uint32_t id = rows_next(&s->jobs->entries, first); id < end; id = rows_next(&s->jobs->entries, id + 1)) {
+		const struct spec *p = entry_get(s, id)->spec;
 		if (!p)
 			continue;
 		struct census_row x = {.uid = p->uid,
@@ -94,7 +94,7 @@ static void block_count(const struct server *s, row_vec *rows, uint32_t first, u
 void census_each(const struct server *s, void (*one)(void *context, const struct census_row *r), void *context)
 {
 	struct census *c = census_of(s);
-	uint32_t n = (uint32_t)s->jobs->entries.n;
+	uint32_t n = s->jobs->entries.n;
 
 	for (uint32_t i = 0; i * MARKS_BLOCK < n; i++) {
 		uint32_t first = i * MARKS_BLOCK;

@@ -75,8 +75,8 @@ int64_t class_jobs(const struct server *s, const struct object *x)
 {
 	int64_t n = 0;
 
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
-		const struct spec *p = s->jobs->entries.v[id].spec;
+	JOBS_EACH(s, id) {
+		const struct spec *p = entry_get(s, id)->spec;
 		n += p && p->class && strcmp(word_text(s, p->class), x->name) == 0 && !entry_ended(s, id);
 	}
 	return n;

@@ -181,7 +181,7 @@ static struct away *away_of(struct entry *x)
 
 void entry_leaves(struct server *s, uint32_t id)
 {
-	struct entry *x = &s->jobs->entries.v[id];
+	struct entry *x = entry_get(s, id);
 
 	if (!x->leaving) /* a job may leave, come back and leave again */
 		vec_push(&s->jobs->leaving, id);
@@ -191,7 +191,7 @@ void entry_leaves(struct server *s, uint32_t id)
 void entry_through(struct server *s, uint32_t id, uint32_t queue)
 {
 	if (queue)
-		away_of(&s->jobs->entries.v[id])->from = queue;
+		away_of(entry_get(s, id))->from = queue;
 }
 
 /* Updates the number of elements of its array that are away. */
@@ -270,7 +270,7 @@ static void apply_begun(struct entry *x)
 
 void entry_apply(struct server *s, const struct event *e, const struct payload *p)
 {
-	struct entry *x = &s->jobs->entries.v[e->job];
+	struct entry *x = entry_get(s, e->job);
 	struct job *job = entry_job(s, e->job);
 
 	/* KEEP is frequent and the scheduler's own; GONE concerns only processes */
@@ -358,7 +358,7 @@ void entry_apply(struct server *s, const struct event *e, const struct payload *
 /* Returns the number of the array that a job is an element of; 0: none. */
 static uint64_t array_of(const struct server *s, uint32_t id)
 {
-	uint64_t key = s->jobs->entries.v[id].key;
+	uint64_t key = entry_get(s, id)->key;
 
 	return job_key_index(key) >= 0 ? job_key_number(key) : 0;
 }
@@ -397,7 +397,7 @@ void job_fill(const struct server *s, struct job *job, const struct spec *p)
 	job->deallocations = 0;
 	struct limit_party party = spec_party(p, array_of(s, job->id));
 	job->limits = limits_class(s->limits, &party);
-	uint64_t number = job_key_number(s->jobs->entries.v[job->id].key);
+	uint64_t number = job_key_number(entry_get(s, job->id)->key);
 	job->keys = reserved_keys(s, p, number);
 	job->bound = reserved_bound(s, p, number);
 	entry_eased(s, job->id);
@@ -422,8 +422,8 @@ void event_keep(struct server *s, const struct event *e, const struct payload *p
 	struct strbuf nodes = {0}, data = {0};
 	struct store_event x = {
 		.seq = s->jobs->next_seq++,
-		.job = s->jobs->entries.v[e->job].key,
-		.by = e->by == JOB_NONE ? 0 : s->jobs->entries.v[e->by].key,
+		.job = entry_get(s, e->job)->key,
+		.by = e->by == JOB_NONE ? 0 : entry_get(s, e->by)->key,
 		.time = e->time,
 		.at = e->at,
 		.type = e->type,
@@ -436,7 +436,7 @@ void event_keep(struct server *s, const struct event *e, const struct payload *p
 	/* its place may change thousands of times; only the last one is kept */
 	if (e->type == EVENT_KEEP)
 		store_put_last_event(s->store, &x);
-	else if (!is_recorded(&s->jobs->entries.v[e->job], e))
+	else if (!is_recorded(entry_get(s, e->job), e))
 		store_put_event(s->store, &x);
 	s->post->show(s, &x);
 	strbuf_fini(&nodes);
@@ -578,7 +578,7 @@ static int alter_read(struct server *s, const json_t *spec, struct payload *p, s
 	if (p->as) {
 		if (!entry_find(s, job_key_number(p->as), job_key_index(p->as), &other))
 			return err_set(err, -EINVAL, "the job it was altered with is not there");
-		p->spec = s->jobs->entries.v[other].spec;
+		p->spec = entry_get(s, other)->spec;
 		p->spec->refs++;
 		return 0;
 	}

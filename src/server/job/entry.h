@@ -108,12 +108,11 @@ struct entry {
 	struct outcome *outcome;
 	int64_t modified;
 	int32_t exit_status;
-	/* the owner's entry that was accepted before; 0: none. Derived, and kept when the entry is
-	 * forgotten */
-	uint32_t before;
+	uint32_t before;	       /* the owner's entry that was accepted before; 0: none. Derived */
 	uint8_t holds;		       /* bits of enum block that users have set */
 	uint8_t intent;		       /* enum intent, while it runs */
 	uint8_t cause;		       /* enum end_cause */
+	uint32_t after;		       /* the owner's entry that was accepted next; 0: none. Derived */
 	struct job_failures *failures; /* NULL: none */
 	struct away *away;	       /* NULL: it never left this site */
 	uint8_t retried;	       /* number of times it was run again since it had failed */

@@ -36,9 +36,14 @@
 /* seconds; the site it came from may be down and fetch its output later */
 #define VISITOR_KEPT 604800
 
-struct entry *entry_get(const struct server *s, uint32_t id)
+void entry_release(struct server *s, uint32_t id)
 {
-	return &s->jobs->entries.v[id];
+	if (!rows_drop(&s->jobs->entries, id))
+		return;
+	plan_release(s->plan, id);
+	gate_release(s->gate, id);
+	cluster_release_jobs(s->cluster, id);
+	rows_release(&s->jobs->entries, id);
 }
 
 void key_id(const struct server *s, uint64_t key, struct strbuf *out)
@@ -55,7 +60,7 @@ void key_id(const struct server *s, uint64_t key, struct strbuf *out)
 
 void entry_id(const struct server *s, uint32_t id, struct strbuf *out)
 {
-	key_id(s, s->jobs->entries.v[id].key, out);
+	key_id(s, entry_get(s, id)->key, out);
 }
 
 void array_id(const struct server *s, const struct array *a, struct strbuf *out)
@@ -65,7 +70,7 @@ void array_id(const struct server *s, const struct array *a, struct strbuf *out)
 
 char entry_state(const struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 
 	switch (entry_job(s, id)->state) {
 	case STATE_NOW:
@@ -124,14 +129,14 @@ bool entry_find(const struct server *s, uint64_t number, int64_t index, uint32_t
 		if (index >= 0 || !map_get(&s->jobs->by_number, number, &at))
 			return false;
 		*ret = (uint32_t)at;
-		return s->jobs->entries.v[*ret].spec != NULL;
+		return entry_get(s, *ret)->spec != NULL;
 	}
 	for (uint32_t lo = 0, hi = a->count; lo < hi;) {
 		uint32_t mid = (lo + hi) / 2;
-		int64_t found = job_key_index(s->jobs->entries.v[a->first + mid].key);
+		int64_t found = job_key_index(entry_get(s, a->first + mid)->key);
 		if (found == index) {
 			*ret = a->first + mid;
-			return s->jobs->entries.v[*ret].spec != NULL;
+			return entry_get(s, *ret)->spec != NULL;
 		}
 		if (found < index)
 			lo = mid + 1;
@@ -195,7 +200,7 @@ bool queues_lay(struct server *s)
 struct charge entry_charge(const struct server *s, uint32_t id)
 {
 	const struct request *r = cluster_job_request(s->cluster, entry_job(s, id));
-	const struct outcome *o = s->jobs->entries.v[id].outcome;
+	const struct outcome *o = entry_get(s, id)->outcome;
 	int64_t cpus = 1;
 
 	if (!r->whole || !o || !o->exec_host)
@@ -330,7 +335,7 @@ int jobs_named_of_many(const struct server *s, const char *text, job_vec *ret, s
 		*named += a->count;
 		ok = true;
 		for (uint32_t i = 0; i < a->count; i++)
-			if (s->jobs->entries.v[a->first + i].spec)
+			if (entry_get(s, a->first + i)->spec)
 				vec_push(ret, a->first + i);
 	}
 	jobid_fini(&id);

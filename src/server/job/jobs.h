@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
+#include "base/rows.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 #include "core/cluster.h"
@@ -72,8 +73,10 @@ struct routed {
 #define RECENT_SCRIPTS 16 /* a power of two */
 
 struct jobs {
-	VEC(struct entry) entries;
-	VEC(struct array *) arrays;
+	struct rows entries;	    /* struct entry, by core id; pages of forgotten jobs are gone */
+	VEC(struct array *) arrays; /* without a spec: it was forgotten */
+	VEC(uint32_t) spare_arrays; /* indexes of those */
+	uint64_t last_key;	    /* key of the last entry, for those that are reserved */
 	struct map by_number;	    /* number -> core id, or ARRAY_BIT | index in arrays */
 	struct map attempts;	    /* attempt_key() -> struct attempt * */
 	VEC(struct usage *) usages; /* usage.c: usage of ended attempts, oldest first */
@@ -116,6 +119,16 @@ struct jobs {
 	uint32_t fallback; /* a request for one CPU, for jobs that no node can hold any more */
 };
 
+static inline struct entry *entry_get(const struct server *s, uint32_t id)
+{
+	return rows_at(&s->jobs->entries, id, sizeof(struct entry));
+}
+
+/* Walks through all jobs that may still be known: a forgotten one has no spec. */
+#define JOBS_EACH(s, id)                                                                                               \
+	for (uint32_t id = rows_next(&(s)->jobs->entries, 1); id < (s)->jobs->entries.n;                               \
+	     id = rows_next(&(s)->jobs->entries, id + 1))
+
 static inline struct job *entry_job(const struct server *s, uint32_t id)
 {
 	return cluster_job(s->cluster, id);
@@ -129,7 +142,7 @@ static inline bool entry_running(const struct server *s, uint32_t id)
  * or to the last one before another of the owner's jobs, which was accepted between them. */
 static inline uint32_t entry_run(const struct server *s, uint32_t id, uint32_t first)
 {
-	while (id > first && s->jobs->entries.v[id].before == id - 1)
+	while (id > first && entry_get(s, id)->before == id - 1)
 		id--;
 	return id;
 }
@@ -141,7 +154,7 @@ static inline bool entry_ended(const struct server *s, uint32_t id)
 /* Returns true if it ended otherwise than well, unless somebody deleted it. */
 static inline bool entry_failed(const struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 
 	return e->spec && entry_ended(s, id) && e->cause != END_DELETED &&
 	       (e->cause != END_ITSELF || e->exit_status != 0);
@@ -150,7 +163,7 @@ static inline bool entry_failed(const struct server *s, uint32_t id)
  * another job at that moment. */
 static inline bool entry_finished(const struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	enum job_state state = cluster_job(s->cluster, id)->state;
 
 	return state == STATE_DONE || (state == STATE_DELETED && e->cause == END_ITSELF && !entry_away(e));
@@ -162,7 +175,9 @@ static inline void entry_eased(const struct server *s, uint32_t id)
 	if (id && (!s->jobs->eased || id < s->jobs->eased))
 		s->jobs->eased = id;
 }
-struct entry *entry_get(const struct server *s, uint32_t id);
+/* Counts an entry that will not be used again. After the last one of its page all that is kept of
+ * these jobs is freed. */
+void entry_release(struct server *s, uint32_t id);
 void entry_id(const struct server *s, uint32_t id, struct strbuf *out); /* "12[3].name" */
 /* Appends the same, by key. */
 void key_id(const struct server *s, uint64_t key, struct strbuf *out);

@@ -56,7 +56,7 @@ json_t *submission_resources(const struct server *s, const struct spec *p, bool 
 
 json_t *as_submission(struct server *s, uint32_t id, const json_t *body, uint32_t without)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	const struct spec *p = e->spec;
 	struct strbuf holds = {0};
 	json_t *o = json_deep_copy(body);
@@ -190,7 +190,7 @@ int submission_update(json_t *job, json_t *changes, struct err *err)
 
 int submission_whole(struct server *s, uint32_t id, uint32_t without, json_t **ret, struct err *err)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	json_t *body = NULL, *script;
 	struct strbuf coded = {0};
 	char *text = NULL;

@@ -25,7 +25,7 @@ void usage_note(struct server *s, struct attempt *t, int64_t cpu_ms, int64_t mem
 
 	if (!u) {
 		u = t->usage = mem_zalloc(sizeof *u);
-		u->key = s->jobs->entries.v[t->job].key;
+		u->key = entry_get(s, t->job)->key;
 		u->attempt = t->attempt;
 	}
 	if (u->n == USAGE_MOST)
@@ -56,7 +56,7 @@ const struct usage *usage_of(const struct server *s, uint32_t id)
 	if (t)
 		return t->usage;
 	for (size_t i = s->jobs->usages.n; i-- > 0;)
-		if (s->jobs->usages.v[i]->key == s->jobs->entries.v[id].key && s->jobs->usages.v[i]->attempt == last)
+		if (s->jobs->usages.v[i]->key == entry_get(s, id)->key && s->jobs->usages.v[i]->attempt == last)
 			return s->jobs->usages.v[i];
 	return NULL;
 }

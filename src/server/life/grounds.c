@@ -212,9 +212,11 @@ static void along_collect(const struct finding *f, unsigned block, job_vec *ret)
 
 	if (queue_is_remote(word_text(s, f->e->spec->queue)) || queue_is_started(s, f->e->spec->queue))
 		return; /* moving it to another queue releases no other job */
-	for (uint32_t id = 1; block & BLOCK_QUEUE && id < s->jobs->entries.n; id++)
-		if (id != f->id && gate_blocks(s->gate, id) == BLOCK_QUEUE && s->jobs->entries.v[id].spec &&
-		    s->jobs->entries.v[id].spec->queue == f->e->spec->queue && entry_job(s, id)->state == STATE_HELD)
+	if (!(block & BLOCK_QUEUE))
+		return;
+	JOBS_EACH(s, id)
+		if (id != f->id && gate_blocks(s->gate, id) == BLOCK_QUEUE && entry_get(s, id)->spec &&
+		    entry_get(s, id)->spec->queue == f->e->spec->queue && entry_job(s, id)->state == STATE_HELD)
 			vec_push(ret, id);
 }
 
@@ -231,8 +233,7 @@ static bool dependents_collect(const struct finding *f, const reason_vec *reason
 	for (size_t i = 0; i < reasons->n; i++)
 		for (size_t k = 0; k < reasons->v[i].holders.n; k++) {
 			uint32_t holder = reasons->v[i].holders.v[k];
-			if (!map_get(&s->jobs->dependents, job_key_number(s->jobs->entries.v[holder].key),
-				     &(uint64_t){0}))
+			if (!map_get(&s->jobs->dependents, job_key_number(entry_get(s, holder)->key), &(uint64_t){0}))
 				continue;
 			then = then ? then : gate_clone(s->gate);
 			gate_ended(then, holder, 0);
@@ -291,7 +292,7 @@ static void find_implied(struct finding *f, unsigned block)
 
 void grounds_find(struct server *s, uint32_t id, ground_vec *ret)
 {
-	struct finding f = {s, id, &s->jobs->entries.v[id], ret};
+	struct finding f = {s, id, entry_get(s, id), ret};
 	unsigned block = gate_blocks(s->gate, id);
 	bool off = !attrs_bool(s->attrs, SET_SCHEDULING);
 

@@ -50,7 +50,7 @@ static void jobs_leave(struct server *s, uint32_t node)
 
 	attempts_each(s, leaver_note, &l);
 	for (size_t i = 0; i < l.jobs.n; i++) {
-		const struct entry *e = &s->jobs->entries.v[l.jobs.v[i]];
+		const struct entry *e = entry_get(s, l.jobs.v[i]);
 		const struct job *job = entry_job(s, l.jobs.v[i]);
 		if (e->spec->rerunnable && !e->intent && (job->state == STATE_NOW || job->state == STATE_RUNNING))
 			job_put_back(s, l.jobs.v[i], true, BY_OWNER);

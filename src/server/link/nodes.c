@@ -182,7 +182,7 @@ static void lease_one(void *context, struct attempt *t)
 	l->n++;
 	if (t->lease + t->grace > l->longest)
 		l->longest = t->lease + t->grace;
-	if (!l->s->jobs->entries.v[t->job].spec->rerunnable)
+	if (!entry_get(l->s, t->job)->spec->rerunnable)
 		return;
 	l->again = true;
 	l->endless = l->endless || t->lease == 0;
@@ -377,8 +377,8 @@ static void node_empty(struct server *s, const struct found *f)
 			job_kill_again(s, id, f->attempts.v[i]);
 		else
 			job_kill(s, id,
-				 &(struct payload){.intent = s->jobs->entries.v[id].spec->rerunnable ? INTENT_RERUN
-												     : INTENT_DELETE,
+				 &(struct payload){.intent = entry_get(s, id)->spec->rerunnable ? INTENT_RERUN
+												: INTENT_DELETE,
 						   .who = "the administrator, who removed its node"});
 	}
 }

@@ -224,9 +224,9 @@ static int64_t up_until(struct server *s, const struct offline *o)
 	snprintf(path, sizeof path, "%s/offer", o->dir);
 	if (stat(path, &st) == 0)
 		last = (int64_t)st.st_mtim.tv_sec * 1000000 + st.st_mtim.tv_nsec / 1000;
-	for (uint32_t i = 1; i < s->jobs->entries.n; i++)
-		if (s->jobs->entries.v[i].spec && s->jobs->entries.v[i].spec->created * 1000000 > last)
-			last = s->jobs->entries.v[i].spec->created * 1000000;
+	JOBS_EACH(s, i)
+		if (entry_get(s, i)->spec && entry_get(s, i)->spec->created * 1000000 > last)
+			last = entry_get(s, i)->spec->created * 1000000;
 	return last < s->clock->now_us ? last : s->clock->now_us;
 }
 

@@ -51,7 +51,7 @@ static void job_note(struct server *s, uid_t uid, const char *name, const char *
 	if (jobid_parse(name, &id, NULL) < 0)
 		return;
 	if ((id.kind == JOBID_JOB || id.kind == JOBID_ELEMENT) && entry_find(s, id.number, id.index, &job) &&
-	    s->jobs->entries.v[job].spec && s->jobs->entries.v[job].spec->uid == uid && entry_state(s, job) != 'C') {
+	    entry_get(s, job)->spec && entry_get(s, job)->spec->uid == uid && entry_state(s, job) != 'C') {
 		strbuf_printf(&text, "%s was asked for while the server was down, and refused: %s", what, why);
 		entry_event(s, job, EVENT_NOTE, &(struct payload){.text = text.text});
 		strbuf_fini(&text);

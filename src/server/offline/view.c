@@ -176,7 +176,7 @@ static struct page *page_of(struct view *v, uid_t uid, const char *user)
 static bool row_write(struct server *s, uint32_t id, int64_t ended_since, const struct field_list *fields,
 		      struct strbuf *out)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	const struct array *a = e->spec && job_key_index(e->key) >= 0 ? array_find(s, job_key_number(e->key)) : NULL;
 	struct json j;
 
@@ -193,7 +193,7 @@ static bool row_write(struct server *s, uint32_t id, int64_t ended_since, const 
 
 static void job_write(struct server *s, struct view *v, uint32_t id)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	size_t before = v->all.n;
 
 	if (e->spec)
@@ -343,7 +343,7 @@ void view_begin(struct server *s)
 	struct stat st;
 
 	snprintf(path, sizeof path, "%s/offline/view", s->instance->where.state);
-	all->told = (uint32_t)s->jobs->entries.n;
+	all->told = s->jobs->entries.n;
 	all->open = view_is_open(s);
 	if (stat(path, &st) == 0) {
 		all->there = true;
@@ -406,7 +406,7 @@ void view_append(struct server *s)
 			continue;
 		strbuf_add(&rows, row.text, row.n);
 		if (!all->open)
-			page_append(s, path, s->jobs->entries.v[all->told].spec, &row);
+			page_append(s, path, entry_get(s, all->told)->spec, &row);
 	}
 	if (rows.n && all->fd < 0)
 		all->fd = append_open(path);
@@ -441,7 +441,7 @@ static bool view_step(struct server *s, struct work *work)
 	struct view *v = (struct view *)work;
 	int64_t begin = clock_us(CLOCK_THREAD_CPUTIME_ID);
 
-	for (int i = 0; i < STEP && v->at < s->jobs->entries.n; i++)
+	for (int i = 0; i < STEP && (v->at = rows_next(&s->jobs->entries, v->at)) < s->jobs->entries.n; i++)
 		job_write(s, v, v->at++);
 	v->cpu_us += clock_us(CLOCK_THREAD_CPUTIME_ID) - begin;
 	if (v->at < s->jobs->entries.n)
@@ -490,7 +490,7 @@ void view_end(struct server *s)
 
 	while (views_of(s)->running) /* the other thread's view is older: let it finish first */
 		uv_run(s->loop, UV_RUN_ONCE);
-	while (v->at < s->jobs->entries.n)
+	while ((v->at = rows_next(&s->jobs->entries, v->at)) < s->jobs->entries.n)
 		job_write(s, v, v->at++);
 	view_close(s, v);
 	view_write(v);

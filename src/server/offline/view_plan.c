@@ -71,8 +71,7 @@ static void add_running(const struct server *s, struct view_plan *p, uint32_t id
 	bool placed = plan_holds(s->plan, id);
 	uint32_t pool = placed ? s->cluster->nodes.v[plan_place(s->plan, id, 0)->node].partition : 0;
 	struct in_use x = {pool, amount_of(s, id, pool), job->start,
-			   placed ? plan_piece(s->plan, id, 0)->end
-				  : job->start + s->jobs->entries.v[id].spec->walltime};
+			   placed ? plan_piece(s->plan, id, 0)->end : job->start + entry_get(s, id)->spec->walltime};
 
 	if (p->runs.n < BOOKINGS_MOST) {
 		vec_push(&p->runs, x);
@@ -99,7 +98,7 @@ static void add_waiting(const struct server *s, struct view_plan *p, uint32_t id
 		return;
 	}
 	vec_push(&p->waits,
-		 (struct in_use){pool, amount_of(s, id, pool), start, start + s->jobs->entries.v[id].spec->walltime});
+		 (struct in_use){pool, amount_of(s, id, pool), start, start + entry_get(s, id)->spec->walltime});
 }
 
 void view_plan_add(const struct server *s, struct view_plan *p, uint32_t id)

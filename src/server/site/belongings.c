@@ -206,8 +206,8 @@ static void script_needed(void *context, struct attempt *t)
 	struct server *s = ((void **)context)[0];
 	struct map *needed = ((void **)context)[1];
 
-	if (s->jobs->entries.v[t->job].spec->script)
-		map_set(needed, s->jobs->entries.v[t->job].spec->script, 1);
+	if (entry_get(s, t->job)->spec->script)
+		map_set(needed, entry_get(s, t->job)->spec->script, 1);
 }
 
 /* Removes scripts that an earlier server wrote, except those of attempts that may not have

@@ -365,7 +365,7 @@ static bool job_right(struct server *s, const struct token *shown, struct asker 
 	if (!shown_right(s, shown, hash) || !job_runs(s, tag, &id))
 		return false;
 
-	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct spec *p = entry_get(s, id)->spec;
 	if (p->uid == 0)
 		return false;
 	ret->uid = p->uid;

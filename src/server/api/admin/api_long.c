@@ -94,7 +94,7 @@ static const struct schema piece = {FIELDS(
 
 static void piece_show(const struct server *s, const struct asker *w, struct json *j, const struct plan_piece *x)
 {
-	const struct spec *p = s->jobs->entries.v[x->job].spec;
+	const struct spec *p = entry_get(s, x->job)->spec;
 	struct piece_shown shown = {.node = names_get(&s->cluster->node_names, x->node), .x = *x};
 	struct strbuf id = {0};
 
@@ -114,7 +114,7 @@ static int64_t piece_cpus(const struct server *s, const struct piece *x)
 	const struct request *r = cluster_job_request(s->cluster, entry_job(s, x->job));
 	int64_t cpus = s->cluster->shapes.v[x->shape].need.v[RES_CPU];
 
-	if (x->whole && s->plan->holds.v[x->job].placed == r->nfrags) {
+	if (x->whole && plan_hold(s->plan, x->job)->placed == r->nfrags) {
 		int32_t *nodes = mem_alloc(r->nfrags * sizeof *nodes);
 		plan_nodes(s->plan, x->job, nodes);
 		cpus = cluster_frag_cpus(s->cluster, r, nodes, x->frag);
@@ -156,7 +156,7 @@ static bool has_machines(const struct server *s, uint32_t job)
  * fragment, which is the last piece so far. */
 static void placed_held(const struct server *s, struct plan_work *w, const struct piece *x, char *mark)
 {
-	const struct hold *h = &s->plan->holds.v[x->job];
+	const struct hold *h = plan_hold(s->plan, x->job);
 	int32_t *nodes;
 
 	if (x->frag != 0 || !has_machines(s, x->job) || h->placed != h->nfrags)
@@ -218,7 +218,7 @@ static void foreseen_collect(const struct server *s, struct plan_work *w, char *
 	for (size_t i = 0; i < all->n; i++) {
 		const struct foreseen_piece *x = &all->v[i];
 		struct plan_piece p = {x->job, x->node, x->cpus, x->start, x->end, x->end, "expected", false};
-		if (!s->jobs->entries.v[x->job].spec || entry_job(s, x->job)->state != STATE_CANDIDATE)
+		if (!entry_get(s, x->job)->spec || entry_job(s, x->job)->state != STATE_CANDIDATE)
 			continue;
 		vec_push(&w->pieces, p);
 		vec_push(&nodes, (int32_t)x->node);

@@ -69,8 +69,10 @@ static int party_check(struct server *s, const struct object *x, const struct ob
 {
 	int64_t jobs = 0;
 
-	for (uint32_t id = 1; id < s->jobs->entries.n && !next; id++) {
-		const struct spec *p = s->jobs->entries.v[id].spec;
+	if (next)
+		return 0;
+	JOBS_EACH(s, id) {
+		const struct spec *p = entry_get(s, id)->spec;
 		uint32_t has = !p ? 0 : x->kind == OBJECT_QOS ? p->qos : p->account;
 		jobs += has && strcmp(word_text(s, has), x->name) == 0 && !entry_ended(s, id);
 	}

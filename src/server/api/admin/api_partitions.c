@@ -76,8 +76,8 @@ static int64_t *count_waiting(const struct server *s)
 	int64_t *count = mem_zalloc((c->partitions.n + 1) * sizeof *count);
 	int64_t *by_set = mem_zalloc((c->nodesets.n + 1) * sizeof *by_set);
 
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
-		const struct entry *e = &s->jobs->entries.v[id];
+	JOBS_EACH(s, id) {
+		const struct entry *e = entry_get(s, id);
 		if (e->spec && entry_job(s, id)->state <= STATE_ALLOCATED && e->spec->allowed != NODES_ALL)
 			by_set[e->spec->allowed]++;
 	}
@@ -123,7 +123,7 @@ static void partition_show(const struct subject *all, const struct object *d, st
 			runs = job_on(s, i);
 	}
 	x.state = !any ? "empty" : runs != JOB_NONE ? "busy" : x.cpus_up == 0 ? "down" : "free";
-	if (runs != JOB_NONE && may_see(s, all->w, s->jobs->entries.v[runs].spec))
+	if (runs != JOB_NONE && may_see(s, all->w, entry_get(s, runs)->spec))
 		entry_id(s, runs, &id);
 	x.job = id.text;
 	x.waits = p ? all->waiting[p->name + 1] : 0;

@@ -68,8 +68,8 @@ static void ranking_make(struct server *s, const struct priority_settings *x, st
 	struct weighing w;
 
 	vec_clear(&ret->first);
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
-		if (!s->jobs->entries.v[id].spec || !job_waits(entry_job(s, id)))
+	JOBS_EACH(s, id) {
+		if (!entry_get(s, id)->spec || !job_waits(entry_job(s, id)))
 			continue;
 		job_prioritized(s, id, x, &job);
 		priority_weigh(x, &job, s->clock->now, &w);
@@ -138,7 +138,7 @@ static const struct schema ranked = {
 static void ranked_write(const struct subject *x, size_t i, struct json *j)
 {
 	uint32_t job = x->list->first.v[i].at;
-	const struct spec *p = x->s->jobs->entries.v[job].spec;
+	const struct spec *p = entry_get(x->s, job)->spec;
 	struct strbuf id = {0};
 	struct prioritized known;
 	struct weighing w;
@@ -164,7 +164,7 @@ static void jobs_inside(const struct subject *x, struct json *j)
 	int64_t left = x->most;
 
 	for (size_t i = 0; i < x->list->first.n && left > 0; i++)
-		if (may_see(x->s, x->who, x->s->jobs->entries.v[x->list->first.v[i].at].spec)) {
+		if (may_see(x->s, x->who, entry_get(x->s, x->list->first.v[i].at)->spec)) {
 			ranked_write(x, i, j);
 			left--;
 		}
@@ -232,7 +232,7 @@ static void rows_answer(struct server *s, const struct call *c, const struct pri
 	struct strbuf out = {0};
 
 	for (size_t i = 0; i < list->first.n && left > 0; i++)
-		if (may_see(s, c->w, s->jobs->entries.v[list->first.v[i].at].spec)) {
+		if (may_see(s, c->w, entry_get(s, list->first.v[i].at)->spec)) {
 			row_write(s, x, list->first.v[i].at, &out);
 			left--;
 		}

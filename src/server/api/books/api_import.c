@@ -147,7 +147,7 @@ static int rows_read(const json_t *jobs, struct history_row *rows, struct err *e
 	return rc;
 }
 
-static int rows_add(struct server *s, const struct history_row *rows, size_t n, struct strbuf *out, struct err *err)
+static int history_take(struct server *s, const struct history_row *rows, size_t n, struct strbuf *out, struct err *err)
 {
 	int64_t keep = attrs_number(s->attrs, SET_KEEP_HISTORY), known = 0, old = 0;
 	uint64_t *keys = mem_alloc((n + 1) * sizeof *keys);
@@ -192,7 +192,7 @@ void api_import(struct server *s, const struct call *c)
 
 	if (rows_read(jobs, rows, &err) < 0)
 		api_refuse(c->r, &err);
-	else if (rows_add(s, rows, n, &out, &err) < 0)
+	else if (history_take(s, rows, n, &out, &err) < 0)
 		http_error(c->r, CODE_UNAVAILABLE, "The history can't be read now: %s", err.text);
 	else
 		reply_later(s, c->r, 200, &out);

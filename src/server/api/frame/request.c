@@ -110,7 +110,7 @@ int job_seen(struct server *s, const struct asker *w, const char *text, uint32_t
 	job_vec v = {0};
 	int rc = jobs_named(s, text, &v, ret_array, err);
 
-	if (rc == 0 && (v.n == 0 || !may_see(s, w, s->jobs->entries.v[v.v[0]].spec)))
+	if (rc == 0 && (v.n == 0 || !may_see(s, w, entry_get(s, v.v[0])->spec)))
 		rc = err_code(err, CODE_UNKNOWN_JOB, "There is no job %.100s.", text);
 	*ret = rc == 0 ? v.v[0] : 0;
 	vec_free(&v);

@@ -56,12 +56,12 @@
 
 /* A result in the answer: for an id as given, or for a job that fits the filter. */
 struct item {
-	const char *text;    /* the id in the body; NULL: that of the job with `key` */
-	uint64_t key;	     /* used if `text` is NULL */
-	struct array *array; /* set if all of its elements are meant */
-	enum code code;	     /* CODE_NONE: no error */
-	char *message;	     /* error message, or NULL */
-	char *form;	     /* format string of the message, or NULL */
+	const char *text; /* the id in the body; NULL: that of the job with `key` */
+	uint64_t key;	  /* used if `text` is NULL */
+	uint64_t array;	  /* number of the array whose elements are all meant; 0: none */
+	enum code code;	  /* CODE_NONE: no error */
+	char *message;	  /* error message, or NULL */
+	char *form;	  /* format string of the message, or NULL */
 	unsigned short begins;
 	uint32_t jobs, done;
 	bool skipped; /* it no longer fits the filter */
@@ -199,17 +199,18 @@ static int permit(const struct action *a, const struct spec *p, const char *id, 
  * some elements may be in other queues. */
 static int named_check(const struct action *a, const uint32_t *v, size_t n, const char *text, struct err *err)
 {
-	const struct entry *e = a->c.s->jobs->entries.v;
 	const struct spec *last = NULL;
 	int rc = 0;
 
-	if (n == 0 || !may_see(a->c.s, &a->who, e[v[0]].spec))
+	if (n == 0 || !may_see(a->c.s, &a->who, entry_get(a->c.s, v[0])->spec))
 		return err_code(err, CODE_UNKNOWN_JOB, "There is no job %.100s.", text);
-	for (size_t i = 0; i < n && rc == 0; i++)
-		if (e[v[i]].spec && e[v[i]].spec != last) {
-			last = e[v[i]].spec;
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		const struct spec *p = entry_get(a->c.s, v[i])->spec;
+		if (p && p != last) {
+			last = p;
 			rc = permit(a, last, text, err);
 		}
+	}
 	return rc;
 }
 
@@ -243,6 +244,7 @@ static void lookup_id(struct action *a, const char *text)
 	struct server *s = a->c.s;
 	uint32_t number = (uint32_t)a->items.n;
 	const struct acted_job *failed = done_before(a, number, 0);
+	struct array *array = NULL;
 	struct item *x;
 	job_vec v = {0};
 	struct err err;
@@ -258,8 +260,9 @@ static void lookup_id(struct action *a, const char *text)
 		rc = err_set(&err, -EINVAL, "one request names at most %d jobs: the rest is for another one",
 			     NAMED_MAX);
 	else
-		rc = text ? jobs_named_of_many(s, text, &v, &x->array, &a->named, &err)
+		rc = text ? jobs_named_of_many(s, text, &v, &array, &a->named, &err)
 			  : err_set(&err, -EINVAL, "an id must be a string");
+	x->array = array ? array->number : 0;
 	if (rc == 0)
 		rc = named_check(a, v.v, v.n, text, &err);
 	if (rc == 0)
@@ -267,7 +270,7 @@ static void lookup_id(struct action *a, const char *text)
 	if (rc < 0)
 		item_fail(a, x, 0, &err);
 	for (size_t i = 0; i < v.n && rc == 0; i++) {
-		bool done = done_before(a, number, s->jobs->entries.v[v.v[i]].key);
+		bool done = done_before(a, number, entry_get(s, v.v[i])->key);
 		vec_push(&a->targets, (struct target){.job = v.v[i], .item = number, .done = done});
 		x->done += done;
 	}
@@ -285,7 +288,7 @@ static bool lookup_ids(struct action *a)
 static bool filter_fits(const struct action *a, uint32_t id)
 {
 	const struct server *s = a->c.s;
-	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct spec *p = entry_get(s, id)->spec;
 
 	if (!p || entry_ended(s, id) || !asker_may(s, &a->who, a->kind->act, p) ||
 	    (a->chosen.own && a->who.uid != p->uid))
@@ -310,13 +313,14 @@ static void filter_read(struct action *a)
 /* Selects among the jobs that existed when the action began. */
 static bool lookup_filter(struct action *a)
 {
-	uint32_t end = a->scan_end - a->at < SCAN ? a->scan_end : (uint32_t)a->at + SCAN;
+	uint32_t end;
 	struct err err;
 
+	a->at = rows_next(&a->c.s->jobs->entries, (uint32_t)a->at);
+	end = a->at + SCAN > a->scan_end ? a->scan_end : (uint32_t)a->at + SCAN;
 	for (; a->at < end; a->at++)
-		if (filter_fits(a, (uint32_t)a->at) &&
-		    !done_before(a, ITEM_FILTER, a->c.s->jobs->entries.v[a->at].key)) {
-			uint64_t key = a->c.s->jobs->entries.v[a->at].key;
+		if (filter_fits(a, (uint32_t)a->at) && !done_before(a, ITEM_FILTER, entry_get(a->c.s, a->at)->key)) {
+			uint64_t key = entry_get(a->c.s, a->at)->key;
 			bool fits = size_check(a, 1, &err) == 0;
 			if (fits)
 				vec_push(&a->targets,
@@ -350,7 +354,7 @@ static int hook_begin(struct action *a, uint32_t id, struct err *err)
 	if (rc < 0)
 		return rc;
 	hook_forget(a);
-	a->hook.of = s->jobs->entries.v[id].spec;
+	a->hook.of = entry_get(s, id)->spec;
 	a->hook.of->refs++;
 	a->hook.text = json_dumps(subject, JSON_COMPACT);
 	facts = hook_facts(s, id);
@@ -366,7 +370,7 @@ static int hook_begin(struct action *a, uint32_t id, struct err *err)
 static int hook_see(struct action *a, uint32_t id, struct err *err)
 {
 	struct server *s = a->c.s;
-	bool known = a->hook.ask && a->hook.of == s->jobs->entries.v[id].spec;
+	bool known = a->hook.ask && a->hook.of == entry_get(s, id)->spec;
 
 	if (!a->kind->hooked || !hooks_want(s, HOOK_MODIFY) || entry_ended(s, id))
 		return 0;
@@ -398,7 +402,7 @@ static int change_run(struct action *a, const struct item *x, uint32_t id, struc
 {
 	struct audit_job before;
 	const json_t *args = a->c.args;
-	bool seen = a->hook.ask && a->hook.of == a->c.s->jobs->entries.v[id].spec;
+	bool seen = a->hook.ask && a->hook.of == entry_get(a->c.s, id)->spec;
 	int rc;
 
 	if (seen && a->hook.args)
@@ -425,7 +429,7 @@ static int change_run(struct action *a, const struct item *x, uint32_t id, struc
  * it was looked up. */
 static int still_permitted(const struct action *a, const struct item *x, uint32_t id, struct err *err)
 {
-	const struct spec *p = a->c.s->jobs->entries.v[id].spec;
+	const struct spec *p = entry_get(a->c.s, id)->spec;
 	struct strbuf name = {0};
 	int rc;
 
@@ -446,13 +450,13 @@ static bool target_change(struct action *a, struct item *x, uint32_t id)
 	int rc;
 
 	/* after the first error the other elements are skipped; ended elements are ignored */
-	if (x->code || (x->jobs > 1 && (!s->jobs->entries.v[id].spec || entry_ended(s, id))))
+	if (x->code || (x->jobs > 1 && (!entry_get(s, id)->spec || entry_ended(s, id))))
 		return true;
 	if (a->filter && !filter_fits(a, id)) {
 		x->skipped = true;
 		return true;
 	}
-	if (s->jobs->entries.v[id].spec) {
+	if (entry_get(s, id)->spec) {
 		rc = still_permitted(a, x, id, &err);
 		if (rc == 0)
 			rc = hook_see(a, id, &err);
@@ -464,23 +468,24 @@ static bool target_change(struct action *a, struct item *x, uint32_t id)
 		rc = err_code(&err, CODE_UNKNOWN_JOB, "There is no job %.100s.", x->text);
 	}
 	if (rc < 0) {
-		item_fail(a, x, s->jobs->entries.v[id].key, &err);
+		item_fail(a, x, entry_get(s, id)->key, &err);
 		return true;
 	}
 	x->done++;
 	if (a->acted)
-		acted_add(a->acted, item_number(a, x), s->jobs->entries.v[id].key, NULL);
+		acted_add(a->acted, item_number(a, x), entry_get(s, id)->key, NULL);
 	if (x->array && a->kind->whole) {
 		spec_unref(a->altered);
-		a->altered = s->jobs->entries.v[id].spec;
+		a->altered = entry_get(s, id)->spec;
 		a->altered->refs++;
-		a->altered_as = s->jobs->entries.v[id].key;
+		a->altered_as = entry_get(s, id)->key;
 	}
 	return true;
 }
 
 static void item_end(struct action *a, struct item *x)
 {
+	struct array *array = x->array ? array_find(a->c.s, x->array) : NULL;
 	struct err err;
 
 	if (!x->code && x->jobs > 1 && x->done == 0) {
@@ -488,8 +493,8 @@ static void item_end(struct action *a, struct item *x)
 		item_fail(a, x, 0, &err);
 	}
 	/* all elements were altered, so the array is shown with the new spec */
-	if (!x->code && a->altered && x->array->spec)
-		array_alter(a->c.s, x->array, a->altered, a->altered_as);
+	if (!x->code && a->altered && array)
+		array_alter(a->c.s, array, a->altered, a->altered_as);
 	spec_unref(a->altered);
 	a->altered = NULL;
 }
@@ -501,7 +506,7 @@ static bool change_waiting(struct action *a)
 
 	struct target *t = &a->targets.v[a->at];
 
-	if (!t->done && a->c.s->jobs->entries.v[t->job].spec && entry_job(a->c.s, t->job)->state <= STATE_ALLOCATED) {
+	if (!t->done && entry_get(a->c.s, t->job)->spec && entry_job(a->c.s, t->job)->state <= STATE_ALLOCATED) {
 		if (!target_change(a, &a->items.v[t->item], t->job))
 			return true;
 		t->done = true;
@@ -521,9 +526,9 @@ static bool change_all(struct action *a)
 		return true;
 	a->at++;
 	if (t.done && a->repeats && !a->altered && a->kind->whole && a->items.v[t.item].array &&
-	    a->c.s->jobs->entries.v[t.job].spec) {
+	    entry_get(a->c.s, t.job)->spec) {
 		/* altered by the request that was interrupted */
-		a->altered = a->c.s->jobs->entries.v[t.job].spec;
+		a->altered = entry_get(a->c.s, t.job)->spec;
 		a->altered->refs++;
 		a->altered_as = 0;
 	}
@@ -742,7 +747,7 @@ static void action_begin(struct server *s, const struct call *c, const char *nam
 	a->size = arguments_size(c->body);
 	a->phase = a->ids ? lookup_ids : lookup_filter;
 	a->at = a->ids ? 0 : 1;
-	a->scan_end = (uint32_t)s->jobs->entries.n;
+	a->scan_end = s->jobs->entries.n;
 	a->c = (struct change){.s = s, .w = &a->who, .args = c->body, .arena = arena_create()};
 	a->acted = acted;
 	if (acted) {

@@ -81,7 +81,7 @@ static int again_read(struct server *s, const struct call *c, uint32_t *ret_id, 
 	if (rc < 0)
 		return rc;
 
-	const struct spec *p = s->jobs->entries.v[*ret_id].spec;
+	const struct spec *p = entry_get(s, *ret_id)->spec;
 
 	if (!asker_may(s, c->w, ACT_READ, p))
 		return err_code(err, CODE_FORBIDDEN,
@@ -116,10 +116,10 @@ static int again_make(struct server *s, const struct call *c, json_t **ret, stru
 	uint32_t id;
 	int rc = again_read(s, c, &id, &a, &job, err);
 
-	if (rc == 0 && s->jobs->entries.v[id].spec->uid != c->w->uid)
+	if (rc == 0 && entry_get(s, id)->spec->uid != c->w->uid)
 		rc = err_code(err, CODE_FORBIDDEN, "job %.100s is not yours: only %s can submit it again", c->name,
-			      word_text(s, s->jobs->entries.v[id].spec->owner));
-	if (rc == 0 && s->jobs->entries.v[id].spec->interactive)
+			      word_text(s, entry_get(s, id)->spec->owner));
+	if (rc == 0 && entry_get(s, id)->spec->interactive)
 		rc = err_code(err, CODE_REFUSED, "job %.100s was interactive: it needs a terminal (qsub -I)", c->name);
 	if (rc == 0 && strcmp(json_string_value(json_object_get(c->body, "only")) ?: "all", "failed") == 0)
 		rc = failed_only(s, c, id, a, job, err);

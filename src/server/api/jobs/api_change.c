@@ -95,8 +95,8 @@ static int do_delete(struct change *c, uint32_t id, struct err *err)
 		snprintf(c->why, sizeof c->why, "deleted by %s%s%.400s", c->w->user, message ? ": " : "",
 			 message ? message : "");
 	}
-	p.foreign = c->w->uid != s->jobs->entries.v[id].spec->uid;
-	if (entry_away(&s->jobs->entries.v[id])) {
+	p.foreign = c->w->uid != entry_get(s, id)->spec->uid;
+	if (entry_away(entry_get(s, id))) {
 		away_delete(s, id, c->why, c->w->user);
 		return 0;
 	}
@@ -106,7 +106,7 @@ static int do_delete(struct change *c, uint32_t id, struct err *err)
 		return 0;
 	}
 	if (json_is_true(json_object_get(c->args, "purge")) &&
-	    may_check(s, c->w, ACT_PURGE, s->jobs->entries.v[id].spec, "Purging a job", err) < 0)
+	    may_check(s, c->w, ACT_PURGE, entry_get(s, id)->spec, "Purging a job", err) < 0)
 		return -EPERM;
 	p.intent = INTENT_DELETE;
 	p.comment = c->why;
@@ -124,7 +124,7 @@ static int do_delete(struct change *c, uint32_t id, struct err *err)
 /* Checks that the user may set and release these holds. */
 static int holds_check(const struct change *c, uint32_t id, unsigned holds, struct err *err)
 {
-	const struct spec *p = c->s->jobs->entries.v[id].spec;
+	const struct spec *p = entry_get(c->s, id)->spec;
 	int rc = holds & BLOCK_OTHER ? may_check(c->s, c->w, ACT_HOLD_OTHER, p, "A hold of type o", err) : 0;
 
 	return rc == 0 && holds & BLOCK_SYSTEM ? may_check(c->s, c->w, ACT_HOLD_SYSTEM, p, "A hold of type s", err)
@@ -156,7 +156,7 @@ static int do_hold(struct change *c, uint32_t id, struct err *err)
 		return rc;
 	/* A manager's hold is not the server's any more, which the job's owner may release. */
 	entry_event(c->s, id, EVENT_HOLDS,
-		    &(struct payload){.holds = c->s->jobs->entries.v[id].holds | bits,
+		    &(struct payload){.holds = entry_get(c->s, id)->holds | bits,
 				      .failed = bits & BLOCK_SYSTEM,
 				      .text = "held",
 				      .who = c->w->user});
@@ -175,13 +175,12 @@ static int do_hold(struct change *c, uint32_t id, struct err *err)
 static int do_release(struct change *c, uint32_t id, struct err *err)
 {
 	uint8_t bits;
-	int rc = holds_arg(c, id, BLOCK_USER | (held_by_failures(&c->s->jobs->entries.v[id]) ? BLOCK_SYSTEM : 0), &bits,
-			   err);
+	int rc = holds_arg(c, id, BLOCK_USER | (held_by_failures(entry_get(c->s, id)) ? BLOCK_SYSTEM : 0), &bits, err);
 
 	if (rc < 0)
 		return rc;
 	entry_event(c->s, id, EVENT_HOLDS,
-		    &(struct payload){.holds = c->s->jobs->entries.v[id].holds & (uint8_t)~bits,
+		    &(struct payload){.holds = entry_get(c->s, id)->holds & (uint8_t)~bits,
 				      .failed = bits & BLOCK_SYSTEM,
 				      .text = "released",
 				      .who = c->w->user});
@@ -241,7 +240,7 @@ static int do_signal(struct change *c, uint32_t id, struct err *err)
 static int do_rerun(struct change *c, uint32_t id, struct err *err)
 {
 	struct payload p = {.intent = INTENT_RERUN, .drops = true, .who = c->w->user};
-	const struct spec *spec = c->s->jobs->entries.v[id].spec;
+	const struct spec *spec = entry_get(c->s, id)->spec;
 	int rc = 0;
 
 	if (entry_ended(c->s, id))
@@ -252,7 +251,7 @@ static int do_rerun(struct change *c, uint32_t id, struct err *err)
 		return state_error(c->s, id, "it is not rerunnable (-r n)", err);
 	p.billed = c->w->uid == spec->uid;
 	if (p.billed)
-		rc = quotas_rerun(c->s, id, ran_until_now(c->s, &c->s->jobs->entries.v[id]), &p.paid, err);
+		rc = quotas_rerun(c->s, id, ran_until_now(c->s, id), &p.paid, err);
 	if (rc == 0)
 		job_kill(c->s, id, &p);
 	return rc;
@@ -286,7 +285,7 @@ static int nodes_arg(struct change *c, uint32_t *ret, struct err *err)
 static int do_run(struct change *c, uint32_t id, struct err *err)
 {
 	struct server *s = c->s;
-	const struct queue *q = queue_of(s, s->jobs->entries.v[id].spec->queue);
+	const struct queue *q = queue_of(s, entry_get(s, id)->spec->queue);
 	bool held = entry_job(s, id)->state == STATE_HELD;
 	uint32_t on;
 	int rc;
@@ -297,7 +296,7 @@ static int do_run(struct change *c, uint32_t id, struct err *err)
 		return state_error(s, id, "it runs already", err);
 	if (gate_blocks(s->gate, id) & ~(unsigned)(BLOCK_QUEUE | BLOCK_RETRY))
 		return state_error(s, id, "it is held, or waits for its time or for other jobs", err);
-	if (queue_is_remote(word_text(s, s->jobs->entries.v[id].spec->queue)))
+	if (queue_is_remote(word_text(s, entry_get(s, id)->spec->queue)))
 		return state_error(s, id, "it waits to be handed over to another site: qmove moves it to a queue here",
 				   err);
 	if (q && admit_routes(&q->attrs))
@@ -322,7 +321,7 @@ static int do_run(struct change *c, uint32_t id, struct err *err)
  * regardless of its owner. */
 static enum mover mover_to(const struct change *c, uint32_t id, const char *queue)
 {
-	const struct spec *p = c->s->jobs->entries.v[id].spec;
+	const struct spec *p = entry_get(c->s, id)->spec;
 
 	if (asker_may(c->s, c->w, ACT_EXCEED, p))
 		return MOVER_OPERATOR;
@@ -343,9 +342,9 @@ static int do_move(struct change *c, uint32_t id, struct err *err)
 		return state_error(s, id, "a running job can't be moved", err);
 	if (name && (rc = queue_resolve(s, name, c->arena, &name, err)) < 0)
 		return rc;
-	if (entry_away(&s->jobs->entries.v[id]) && (!name || !queue_named(s, name)))
+	if (entry_away(entry_get(s, id)) && (!name || !queue_named(s, name)))
 		return away_refuse(s, id, err);
-	if (entry_away(&s->jobs->entries.v[id]))
+	if (entry_away(entry_get(s, id)))
 		return away_return(s, id, name, c->w->user, err);
 	if (!name || (!queue_is_remote(name) && !queue_named(s, name)))
 		return err_code(err, CODE_UNKNOWN_QUEUE, "Unknown queue %.60s.", name ? name : "\"\"");
@@ -379,7 +378,7 @@ static int do_message(struct change *c, uint32_t id, struct err *err)
 		return ended_error(err);
 	if (!runs(s, id))
 		return state_error(s, id, "only a running job has output to write to", err);
-	if (s->instance->multi && s->jobs->entries.v[id].spec->uid != s->instance->uid) {
+	if (s->instance->multi && entry_get(s, id)->spec->uid != s->instance->uid) {
 		return err_code(err, CODE_BAD_STATE, "in a system instance the server can't write into users' files");
 	}
 	rc = body_read(s, id, &body, err);
@@ -445,7 +444,7 @@ static bool relation_has(const struct depends *d, enum depend_type type, const s
 static int before_refuse(const struct server *s, uint32_t id, const struct spec *old, const struct spec *p,
 			 struct err *err)
 {
-	unsigned long long number = job_key_number(s->jobs->entries.v[id].key);
+	unsigned long long number = job_key_number(entry_get(s, id)->key);
 	struct depends before = {0}, now = {0};
 	int rc = 0;
 
@@ -485,7 +484,7 @@ static int relations_count(struct change *c, const struct spec *old, struct spec
 static int alter_read(struct change *c, uint32_t id, struct err *err)
 {
 	struct server *s = c->s;
-	struct spec *old = s->jobs->entries.v[id].spec, *p;
+	struct spec *old = entry_get(s, id)->spec, *p;
 	struct asker owner = owner_of(s, old);
 	struct submission x = {0};
 	bool running = runs(s, id);
@@ -494,11 +493,11 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 	last_forget(c);
 	trial_enter(s, &c->trial);
 	owner.role = c->w->role;
-	owner.holds = s->jobs->entries.v[id].holds | (asker_may(s, c->w, ACT_HOLD_OTHER, old) ? BLOCK_OTHER : 0);
+	owner.holds = entry_get(s, id)->holds | (asker_may(s, c->w, ACT_HOLD_OTHER, old) ? BLOCK_OTHER : 0);
 	rc = alteration_read(s, &owner, id, c->args, c->arena, &x, err);
 	p = x.spec;
 	if (rc == 0)
-		rc = holds_check(c, id, s->jobs->entries.v[id].holds & ~p->holds, err);
+		rc = holds_check(c, id, entry_get(s, id)->holds & ~p->holds, err);
 	if (rc == 0 && coordinates_account(s, c->w->party, p->account))
 		owner.lent = p->account;
 	if (rc == 0 && running && (p->resources != old->resources || p->qos != old->qos))
@@ -522,7 +521,7 @@ static int alter_read(struct change *c, uint32_t id, struct err *err)
 		p->refs++;
 		c->last.from = old;
 		c->last.to = p;
-		c->last.holds = s->jobs->entries.v[id].holds;
+		c->last.holds = entry_get(s, id)->holds;
 		c->last.running = running;
 		c->last.body = x.body;
 		x.body = NULL;
@@ -546,7 +545,7 @@ static void owner_add(struct change *c, uint32_t owner)
  * nothing else is to be altered. */
 static int throttle(struct change *c, uint32_t id, bool *ret_only, struct err *err)
 {
-	struct array *a = array_find(c->s, job_key_number(c->s->jobs->entries.v[id].key));
+	struct array *a = array_find(c->s, job_key_number(entry_get(c->s, id)->key));
 	int64_t limit = -1;
 	int rc = throttle_get(c->args, &limit, err);
 
@@ -564,7 +563,7 @@ static int throttle(struct change *c, uint32_t id, bool *ret_only, struct err *e
 static int do_alter(struct change *c, uint32_t id, struct err *err)
 {
 	struct server *s = c->s;
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	struct payload p = {.text = "altered", .who = c->w->user};
 	bool only;
 	int rc;

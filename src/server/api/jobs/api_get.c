@@ -31,7 +31,7 @@
 /* Returns true if the user may read the job's private parts; otherwise answers the request. */
 static bool is_private_to(struct server *s, struct http_request *r, const struct asker *w, uint32_t id)
 {
-	if (asker_may(s, w, ACT_READ, s->jobs->entries.v[id].spec))
+	if (asker_may(s, w, ACT_READ, entry_get(s, id)->spec))
 		return true;
 	http_error(r, CODE_FORBIDDEN, "Only its owner and managers may read that.");
 	return false;
@@ -64,7 +64,7 @@ void api_get(struct server *s, const struct call *c)
 	show_close(s, c->w, id, body);
 	json_begin(&j, &out);
 	show_members(s, &j, id, a, &f, body);
-	if (asker_may(s, c->w, ACT_READ, s->jobs->entries.v[id].spec) && json_object_get(body, "environment")) {
+	if (asker_may(s, c->w, ACT_READ, entry_get(s, id)->spec) && json_object_get(body, "environment")) {
 		struct strbuf environment = {0};
 		json_write(json_object_get(body, "environment"), &environment);
 		json_raw(&j, "environment", environment.text);
@@ -85,7 +85,7 @@ void api_script(struct server *s, const struct call *c)
 
 	if (!api_job(s, c->r, c->w, c->name, &id, &a) || !is_private_to(s, c->r, c->w, id))
 		return;
-	if (store_get_script(s->store, s->jobs->entries.v[id].spec->script, &script, &n, &err) < 0) {
+	if (store_get_script(s->store, entry_get(s, id)->spec->script, &script, &n, &err) < 0) {
 		http_error(c->r, CODE_NOT_FOUND, "Job %.100s has no script.", c->name);
 		return;
 	}

@@ -165,8 +165,8 @@ void api_job_events(struct server *s, const struct call *c)
 	json_begin(&j, &out);
 	json_open_array(&j, "events");
 	struct event_writer h = {.s = s, .j = &j, .out = &out, .after = query_number(c, "after", -1)};
-	event_write(&h, &(struct store_event){.time = s->jobs->entries.v[id].spec->created, .type = EVENT_SUBMIT});
-	bool more = events_read(&h, a ? job_key(a->number, -1) : s->jobs->entries.v[id].key);
+	event_write(&h, &(struct store_event){.time = entry_get(s, id)->spec->created, .type = EVENT_SUBMIT});
+	bool more = events_read(&h, a ? job_key(a->number, -1) : entry_get(s, id)->key);
 	json_close_array(&j);
 	if (more)
 		json_int(&j, "next", (int64_t)h.last);

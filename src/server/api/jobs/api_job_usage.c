@@ -46,7 +46,7 @@ static void sample_write(const struct usage_sample *x, struct strbuf *out)
 
 static const struct usage *usage_now(const struct usage_reader *x)
 {
-	const struct entry *e = &x->s->jobs->entries.v[x->job];
+	const struct entry *e = entry_get(x->s, x->job);
 
 	return e->spec && e->key == x->key ? usage_of(x->s, x->job) : NULL;
 }
@@ -67,7 +67,7 @@ static void samples_write(struct usage_reader *x, const struct usage *u, struct 
 
 static bool is_over(const struct usage_reader *x)
 {
-	const struct entry *e = &x->s->jobs->entries.v[x->job];
+	const struct entry *e = entry_get(x->s, x->job);
 
 	return !x->follow || x->s->turn->stopped || !e->spec || e->key != x->key || entry_ended(x->s, x->job);
 }
@@ -121,7 +121,7 @@ void api_job_usage(struct server *s, const struct call *c)
 	*x = (struct usage_reader){.s = s,
 				   .r = c->r,
 				   .job = id,
-				   .key = s->jobs->entries.v[id].key,
+				   .key = entry_get(s, id)->key,
 				   .follow = query_number(c, "follow", 0) != 0};
 	vec_push(&s->audience->usage_readers, x);
 	http_stream(c->r, 200, "application/x-ndjson", &(struct stream_source){fill, closed, x});

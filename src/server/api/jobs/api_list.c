@@ -138,12 +138,12 @@ struct listing {
 static bool listing_next(struct listing *l, uint32_t *ret, const struct array **ret_array)
 {
 	struct server *s = l->s;
-	uint32_t end = l->chosen ? (uint32_t)l->ids.n : (uint32_t)s->jobs->entries.n;
+	uint32_t end = l->chosen ? (uint32_t)l->ids.n : s->jobs->entries.n;
 
-	while (l->at < end && l->left > 0) {
+	while (l->left > 0 && (l->at = l->chosen ? l->at : rows_next(&s->jobs->entries, l->at)) < end) {
 		bool whole = l->chosen ? l->ids.v[l->at] & WHOLE : !l->f.expand;
 		uint32_t id = l->chosen ? l->ids.v[l->at] & ~WHOLE : l->at;
-		const struct entry *e = &s->jobs->entries.v[id];
+		const struct entry *e = entry_get(s, id);
 		const struct array *a =
 			e->spec && job_key_index(e->key) >= 0 ? array_find(s, job_key_number(e->key)) : NULL;
 		l->at++;
@@ -318,8 +318,8 @@ static void choose_own(struct listing *l)
 	uint32_t id = l->f.user.last ? tally_of(s, l->f.user.last, 0)->newest : 0;
 	int looked = 0;
 
-	for (; id && looked <= OWN_MOST; id = s->jobs->entries.v[id].before, looked++) {
-		const struct entry *e = &s->jobs->entries.v[id];
+	for (; id && looked <= OWN_MOST; id = entry_get(s, id)->before, looked++) {
+		const struct entry *e = entry_get(s, id);
 		const struct array *a = e->spec && job_key_index(e->key) >= 0 && !l->f.expand
 						? array_find(s, job_key_number(e->key))
 						: NULL;
@@ -357,16 +357,15 @@ static int by_ending(const void *a, const void *b)
 static void choose_scheduled(struct listing *l)
 {
 	struct server *s = l->s;
-	uint32_t n = (uint32_t)s->jobs->entries.n;
-	bool *listed = mem_zalloc(n + 1);
+	bool *listed = mem_zalloc(s->jobs->entries.n);
 	VEC(struct ending) active = {0};
 
 	l->chosen = l->f.expand = true;
 	l->at = 0;
-	for (uint32_t id = 1; id < n; id++)
-		if (s->jobs->entries.v[id].spec && entry_running(s, id))
+	JOBS_EACH(s, id)
+		if (entry_get(s, id)->spec && entry_running(s, id))
 			vec_push(&active,
-				 (struct ending){entry_job(s, id)->start + s->jobs->entries.v[id].spec->walltime, id});
+				 (struct ending){entry_job(s, id)->start + entry_get(s, id)->spec->walltime, id});
 	if (active.n > 1)
 		qsort(active.v, active.n, sizeof *active.v, by_ending);
 	for (size_t i = 0; i < active.n; i++)
@@ -375,8 +374,8 @@ static void choose_scheduled(struct listing *l)
 	for (size_t i = 0; i < l->ids.n; i++)
 		listed[l->ids.v[i]] = true;
 	for (int ended = 0; ended < 2; ended++)
-		for (uint32_t id = 1; id < n; id++)
-			if (s->jobs->entries.v[id].spec && !listed[id] && entry_ended(s, id) == ended)
+		JOBS_EACH(s, id)
+			if (entry_get(s, id)->spec && !listed[id] && entry_ended(s, id) == ended)
 				vec_push(&l->ids, id);
 	vec_free(&active);
 	free(listed);
@@ -385,16 +384,16 @@ static void choose_scheduled(struct listing *l)
 /* Returns the first entry after a job, an element or a whole array, for paging. */
 static uint32_t after_id(const struct server *s, const char *text)
 {
-	uint32_t lo = 1, hi = (uint32_t)s->jobs->entries.n;
+	uint32_t lo = 1, hi = s->jobs->entries.n;
 	char *end;
 	uint64_t number = strtoull(text, &end, 10);
 	int64_t index = *end == '[' && end[1] != ']' ? strtoll(end + 1, NULL, 10) : JOB_INDEX_MAX;
 	uint64_t key = job_key(number, index);
 
 	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (s->jobs->entries.v[mid].key <= key)
-			lo = mid + 1;
+		uint32_t mid = lo + (hi - lo) / 2, known = rows_next(&s->jobs->entries, mid);
+		if (known < hi && entry_get(s, known)->key <= key)
+			lo = known + 1;
 		else
 			hi = mid;
 	}

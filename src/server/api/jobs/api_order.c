@@ -32,7 +32,7 @@ void api_order(struct server *s, const struct call *c)
 		struct array *a;
 		if (!api_job(s, c->r, c->w, text, &id[i], &a))
 			return;
-		if (may_do(s, c->w, ACT_ORDER, s->jobs->entries.v[id[i]].spec, text, &err) < 0) {
+		if (may_do(s, c->w, ACT_ORDER, entry_get(s, id[i])->spec, text, &err) < 0) {
 			api_refuse(c->r, &err);
 			return;
 		}
@@ -41,7 +41,7 @@ void api_order(struct server *s, const struct call *c)
 			return;
 		}
 	}
-	if (s->jobs->entries.v[id[0]].spec->queue != s->jobs->entries.v[id[1]].spec->queue) {
+	if (entry_get(s, id[0])->spec->queue != entry_get(s, id[1])->spec->queue) {
 		http_error(c->r, CODE_BAD_STATE, "The two jobs are in different queues.");
 		return;
 	}

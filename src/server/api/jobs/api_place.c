@@ -76,7 +76,7 @@ const struct schema placed_answer = {FIELDS({"results", .is = REQUIRED | IS_LIST
 
 static bool in_queue(const struct server *s, uint32_t id)
 {
-	return s->jobs->entries.v[id].spec && entry_job(s, id)->state <= STATE_ALLOCATED;
+	return entry_get(s, id)->spec && entry_job(s, id)->state <= STATE_ALLOCATED;
 }
 
 /* ---- the request ---- */
@@ -87,11 +87,11 @@ static int moved_find(struct server *s, const struct placing *w, job_vec *ret, s
 	job_vec all = {0};
 	int rc = jobs_named(s, w->id, &all, &a, err);
 
-	if (rc == 0 && (all.n == 0 || !may_see(s, &w->who, s->jobs->entries.v[all.v[0]].spec)))
+	if (rc == 0 && (all.n == 0 || !may_see(s, &w->who, entry_get(s, all.v[0])->spec)))
 		rc = err_code(err, CODE_UNKNOWN_JOB, "There is no job %.100s.", w->id);
 	for (size_t i = 0; i < all.n && rc == 0; i++)
-		if (s->jobs->entries.v[all.v[i]].spec)
-			rc = may_do(s, &w->who, ACT_ORDER, s->jobs->entries.v[all.v[i]].spec, w->id, err);
+		if (entry_get(s, all.v[i])->spec)
+			rc = may_do(s, &w->who, ACT_ORDER, entry_get(s, all.v[i])->spec, w->id, err);
 	for (size_t i = 0; i < all.n && rc == 0; i++)
 		if (in_queue(s, all.v[i]))
 			vec_push(ret, all.v[i]);
@@ -150,7 +150,7 @@ static void changes_find(const struct server *s, struct placing *w, const struct
 		map_set(&own, x->jobs.v[i], 1);
 		vec_push(&moved, (struct rung){.job = x->jobs.v[i]});
 	}
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
+	JOBS_EACH(s, id)
 		if (in_queue(s, id) && !map_get(&own, id, &at))
 			vec_push(&others, (struct rung){.rank = entry_job(s, id)->rank, .job = id});
 	if (!x->first)
@@ -213,7 +213,7 @@ static bool keeps_deadline(const struct server *s, const struct placing *w, int 
 
 	if (!map_get(&w->starts[which], id, &start))
 		return !w->complete[which]; /* beyond the forecast: it may still be met */
-	return (int64_t)start + s->jobs->entries.v[id].spec->walltime <= entry_job(s, id)->deadline;
+	return (int64_t)start + entry_get(s, id)->spec->walltime <= entry_job(s, id)->deadline;
 }
 
 static void warnings_find(const struct server *s, struct placing *w)
@@ -223,7 +223,7 @@ static void warnings_find(const struct server *s, struct placing *w)
 	char when[40];
 	uint64_t start;
 
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+	JOBS_EACH(s, id) {
 		if (!in_queue(s, id) || entry_job(s, id)->deadline == TIME_NEVER ||
 		    !map_get(&w->starts[AS_IT_IS], id, &start) || !keeps_deadline(s, w, AS_IT_IS, id) ||
 		    keeps_deadline(s, w, AS_IT_WOULD_BE, id))
@@ -323,7 +323,7 @@ static bool refused(struct server *s, struct placing *w, const struct err *err)
 /* Returns true if a waiting job has a deadline; otherwise operators need no forecast. */
 static bool deadlines_wait(const struct server *s)
 {
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
+	JOBS_EACH(s, id)
 		if (in_queue(s, id) && entry_job(s, id)->deadline != TIME_NEVER)
 			return true;
 	return false;

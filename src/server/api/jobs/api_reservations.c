@@ -89,7 +89,7 @@ static void job_show(const struct server *s, uint32_t id, struct concerned_job x
 
 	entry_id(s, id, &name);
 	x.id = name.text;
-	x.owner = s->jobs->entries.v[id].spec->owner;
+	x.owner = entry_get(s, id)->spec->owner;
 	schema_show(&concerned_job, NULL, &x, s->words, j);
 	strbuf_fini(&name);
 }
@@ -111,13 +111,13 @@ static void jobs_inside(const struct subject *x, struct json *j)
 
 	for (size_t i = 0; i < d->jobs.n; i++) {
 		const struct concerned *k = &d->jobs.v[i];
-		if ((!k->runs && !k->guaranteed) || !s->jobs->entries.v[k->job].spec)
+		if ((!k->runs && !k->guaranteed) || !entry_get(s, k->job)->spec)
 			continue;
 		map_set(&shown, k->job, 1);
 		job_show(s, k->job, (struct concerned_job){.running = k->runs, .guaranteed = k->guaranteed}, j);
 	}
 	for (uint32_t id = 1; id < d->nkeys && waiting < JOBS_MOST; id++) {
-		if (!s->jobs->entries.v[id].spec || map_get(&shown, id, &seen) || !map_get(&d->starts, id, &start))
+		if (!entry_get(s, id)->spec || map_get(&shown, id, &seen) || !map_get(&d->starts, id, &start))
 			continue;
 		if (!map_get(&d->then, id, &then))
 			then = (uint64_t)TIME_NEVER;

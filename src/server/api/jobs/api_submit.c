@@ -327,7 +327,7 @@ static bool undo_next(struct server *s, struct submit_work *w)
 		intake_unstage(s, w->first + w->staged, &w->jobs.v[w->staged]);
 		return true;
 	}
-	intake_close(s, w->first);
+	intake_refuse(s, w->first, w->jobs.v, w->jobs.n, w->id);
 	return submit_refuse(s, w, &w->err);
 }
 

@@ -49,7 +49,7 @@ static void name_job(void *context, uint32_t job, struct strbuf *out)
 
 static void why_blocked(struct server *s, uint32_t id, struct strbuf *out)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	unsigned block = gate_blocks(s->gate, id);
 	char when[32];
 
@@ -140,7 +140,7 @@ static void id_write(const struct subject *x, uint32_t job, struct json *j)
 
 static void seen_write(const struct subject *x, uint32_t job, struct json *j)
 {
-	const struct spec *p = job == JOB_NONE ? NULL : x->s->jobs->entries.v[job].spec;
+	const struct spec *p = job == JOB_NONE ? NULL : entry_get(x->s, job)->spec;
 
 	if (p && may_see(x->s, x->who, p))
 		id_write(x, job, j);
@@ -264,13 +264,13 @@ static void why_write(struct server *s, const struct asker *who, uint32_t id, co
 			      : state == 'E' ? "is ending"
 					     : "runs");
 		if (state == 'C')
-			strbuf_printf(&sentence, " with exit status %d", s->jobs->entries.v[id].exit_status);
-		if (state == 'C' && s->jobs->entries.v[id].outcome && s->jobs->entries.v[id].outcome->comment)
-			strbuf_printf(&sentence, ": %s", s->jobs->entries.v[id].outcome->comment);
+			strbuf_printf(&sentence, " with exit status %d", entry_get(s, id)->exit_status);
+		if (state == 'C' && entry_get(s, id)->outcome && entry_get(s, id)->outcome->comment)
+			strbuf_printf(&sentence, ": %s", entry_get(s, id)->outcome->comment);
 	} else {
 		reason_text(s->sched, id, &reason, name_job, s, &sentence);
 		if (reason_of_nodes(reason.why))
-			world_tie(s, s->jobs->entries.v[id].spec, &sentence);
+			world_tie(s, entry_get(s, id)->spec, &sentence);
 		failures_text(s, id, &sentence);
 		overlays_why(s, id, &sentence);
 	}
@@ -304,7 +304,8 @@ static bool is_long(const struct server *s, uint32_t id, const struct array *a)
 	const struct job *job = entry_job(s, id);
 
 	return s->loop && (a || job_waits(job) || job->state == STATE_HELD) &&
-	       s->plan->nnodes + s->cluster->njobs / JOBS_A_NODE + PLACE_NODES * (uint64_t)s->plan->nreserved >
+	       s->plan->nnodes + rows_left(&s->cluster->jobs) / JOBS_A_NODE +
+			       PLACE_NODES * (uint64_t)s->plan->nreserved >
 		       LOOP_NODES;
 }
 

@@ -23,7 +23,7 @@
 
 bool audit_job_begin(struct change *c, const struct action_kind *kind, uint32_t id, struct audit_job *ret)
 {
-	const struct entry *e = &c->s->jobs->entries.v[id];
+	const struct entry *e = entry_get(c->s, id);
 	struct err err;
 
 	*ret = (struct audit_job){0};
@@ -162,7 +162,7 @@ void audit_job_end(struct change *c, const struct action_kind *kind, uint32_t id
 		   const struct audit_job *b)
 {
 	struct server *s = c->s;
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	struct strbuf text = {0}, undo = {0}, change = {0};
 	bool resumes = false;
 

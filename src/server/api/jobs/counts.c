@@ -19,7 +19,7 @@ void array_counts(const struct server *s, const struct array *a, int64_t counts[
 {
 	memset(counts, 0, 256 * sizeof *counts);
 	for (uint32_t i = 0; i < a->count; i++)
-		if (s->jobs->entries.v[a->first + i].spec)
+		if (entry_get(s, a->first + i)->spec)
 			counts[(unsigned char)entry_state(s, a->first + i)]++;
 }
 
@@ -31,7 +31,7 @@ char array_state(const struct server *s, const struct array *a)
 		return a->ended >= a->count ? 'C' : 'B';
 	for (uint32_t i = 0; i < a->count; i++) {
 		uint32_t id = a->first + i;
-		char state = s->jobs->entries.v[id].spec ? entry_state(s, id) : 0;
+		char state = entry_get(s, id)->spec ? entry_state(s, id) : 0;
 		if (state == 'R' || state == 'E' || state == 'S')
 			return 'B';
 		seen[(unsigned char)state] = true;
@@ -51,7 +51,7 @@ static enum element_state element_state(const struct server *s, uint32_t id)
 	case 'C':
 		if (entry_failed(s, id))
 			return ELEMENT_FAILED;
-		return s->jobs->entries.v[id].cause == END_DELETED ? ELEMENT_CANCELLED : ELEMENT_SUCCEEDED;
+		return entry_get(s, id)->cause == END_DELETED ? ELEMENT_CANCELLED : ELEMENT_SUCCEEDED;
 	default:
 		return ELEMENT_WAITING;
 	}
@@ -59,7 +59,7 @@ static enum element_state element_state(const struct server *s, uint32_t id)
 
 void array_elements(const struct server *s, const struct array *a, struct strbuf ret[ELEMENT_STATES])
 {
-	const struct entry *v = &s->jobs->entries.v[a->first];
+	const struct entry *v = entry_get(s, a->first);
 
 	for (uint32_t i = 0, end; i < a->count; i = end) {
 		end = i + 1;

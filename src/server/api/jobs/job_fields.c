@@ -335,8 +335,7 @@ static bool expected(const struct subject *x, int64_t *ret, uint32_t *ret_job)
 	if (!x->a)
 		return foresee_start(x->s, x->id, ret);
 	for (uint32_t i = 0; i < x->a->count; i++)
-		if (x->s->jobs->entries.v[x->a->first + i].spec && foresee_start(x->s, x->a->first + i, &at) &&
-		    at < first) {
+		if (entry_get(x->s, x->a->first + i)->spec && foresee_start(x->s, x->a->first + i, &at) && at < first) {
 			first = at;
 			*ret_job = x->a->first + i;
 		}
@@ -479,7 +478,7 @@ static void f_exit_status(const struct subject *x, struct value *v)
 	} else if (x->a && x->a->ended >= x->a->count) { /* for an array: the first that is not 0 */
 		put_int(v, 0);
 		for (uint32_t i = 0; i < x->a->count && v->number == 0; i++)
-			v->number = x->s->jobs->entries.v[x->a->first + i].exit_status;
+			v->number = entry_get(x->s, x->a->first + i)->exit_status;
 	}
 }
 

@@ -78,7 +78,7 @@ static struct ground ground_of(const struct subject *x, struct strbuf *out)
 	if (block & BLOCK_RETRY)
 		return (struct ground){.code = "retry", .text = "failed, and is not tried again yet"};
 	if (block & BLOCK_QUEUE)
-		return queue_is_started(x->s, x->s->jobs->entries.v[x->id].spec->queue)
+		return queue_is_started(x->s, entry_get(x->s, x->id)->spec->queue)
 			       ? (struct ground){.code = "route",
 						 .text = "no destination of its routing queue accepts it"}
 			       : (struct ground){.code = "stopped", .text = "its queue is stopped"};

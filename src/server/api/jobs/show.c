@@ -65,8 +65,8 @@ static struct subject subject_of(const struct server *s, uint32_t id, const stru
 		.s = s,
 		.id = id,
 		.a = a,
-		.e = &s->jobs->entries.v[id],
-		.p = a ? a->spec : s->jobs->entries.v[id].spec,
+		.e = entry_get(s, id),
+		.p = a ? a->spec : entry_get(s, id)->spec,
 		.job = entry_job(s, id),
 		.body = body,
 	};
@@ -131,6 +131,6 @@ void show_row(const struct server *s, struct strbuf *out, uint32_t id, const str
 /* Removes qsub's arguments, which are as private as the environment: -v is among them. */
 void show_close(const struct server *s, const struct asker *w, uint32_t id, json_t *body)
 {
-	if (!asker_may(s, w, ACT_READ, s->jobs->entries.v[id].spec))
+	if (!asker_may(s, w, ACT_READ, entry_get(s, id)->spec))
 		json_object_del(body, "submit_args");
 }

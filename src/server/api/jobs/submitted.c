@@ -121,7 +121,7 @@ void submitted_write(struct server *s, struct json *j, uint64_t number, const ch
 	else
 		entry_id(s, first, &id);
 	job = entry_job(s, first);
-	p = s->jobs->entries.v[first].spec;
+	p = entry_get(s, first)->spec;
 	schema_show(&submitted, NULL,
 		    &(struct submitted){
 			    .x = {s, p, warning},
@@ -183,8 +183,7 @@ void submitted_again(struct server *s, struct http_request *r, const struct subm
 	for (uint32_t i = 0; i < k->count; i++) {
 		const struct array *a = array_find(s, k->first + i);
 		uint32_t id;
-		if ((a && a->count && s->jobs->entries.v[a->first].spec) ||
-		    (!a && entry_find(s, k->first + i, -1, &id)))
+		if ((a && a->count && entry_get(s, a->first)->spec) || (!a && entry_find(s, k->first + i, -1, &id)))
 			submitted_write(s, &j, k->first + i, NULL);
 		else
 			forgotten_write(s, &j, k->first + i, k->arrays && k->arrays[i] == 'a');

@@ -128,7 +128,7 @@ static void running_collect(struct subject *o)
 	for (uint32_t n = 0; n < s->plan->nnodes; n++)
 		for (size_t i = 0; i < s->plan->node[n].pieces.n; i++) {
 			const struct piece *x = &s->plan->node[n].pieces.v[i];
-			const struct entry *e = &s->jobs->entries.v[x->job];
+			const struct entry *e = entry_get(s, x->job);
 			if (x->frag == 0 && e->spec && entry_running(s, x->job) && may_see(s, o->who, e->spec))
 				running_add(o, (struct active){x->end, x->job});
 		}
@@ -152,7 +152,7 @@ static void row_count(void *context, const struct census_row *r)
 
 static bool job_write(const struct subject *o, struct json *j, uint32_t id, const struct array *a)
 {
-	const struct entry *e = &o->s->jobs->entries.v[id];
+	const struct entry *e = entry_get(o->s, id);
 
 	if (!e->spec || !may_see(o->s, o->who, e->spec))
 		return false;
@@ -175,7 +175,7 @@ static void running_inside(const struct subject *o, struct json *j)
 
 static uint32_t newest(const struct server *s)
 {
-	uint32_t n = (uint32_t)s->jobs->entries.n;
+	uint32_t n = s->jobs->entries.n;
 
 	return n > LOOKED ? n - LOOKED : 1;
 }
@@ -211,7 +211,7 @@ static void waiting_inside(const struct subject *o, struct json *j)
 		sched_order_each(s->sched, waiting_write, &l);
 	for (uint32_t id = newest(s); id < s->jobs->entries.n && l.left > 0; id++) {
 		uint64_t is;
-		if (s->jobs->entries.v[id].spec && !entry_ended(s, id) && !entry_running(s, id) &&
+		if (entry_get(s, id)->spec && !entry_ended(s, id) && !entry_running(s, id) &&
 		    !map_get(&l.listed, id, &is))
 			l.left -= job_write(o, j, id, NULL);
 	}
@@ -225,8 +225,8 @@ static void own_inside(const struct subject *o, struct json *j)
 	uint32_t id = tally_of(s, word_add(s, o->who->user), 0)->newest;
 	int left = OWN, looked = 0;
 
-	for (; id && left > 0 && looked++ < LOOKED; id = s->jobs->entries.v[id].before) {
-		const struct entry *e = &s->jobs->entries.v[id];
+	for (; id && left > 0 && looked++ < LOOKED; id = entry_get(s, id)->before) {
+		const struct entry *e = entry_get(s, id);
 		const struct array *a =
 			e->spec && job_key_index(e->key) >= 0 ? array_find(s, job_key_number(e->key)) : NULL;
 		if (a)

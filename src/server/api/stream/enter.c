@@ -246,9 +246,9 @@ static bool own_job(struct server *s, const struct call *c, uint32_t *ret)
 
 	if (!api_job(s, c->r, c->w, c->name, ret, &a))
 		return false;
-	if (c->w->uid != s->jobs->entries.v[*ret].spec->uid)
+	if (c->w->uid != entry_get(s, *ret)->spec->uid)
 		http_error(c->r, CODE_FORBIDDEN, "Only its owner can enter a job.");
-	return c->w->uid == s->jobs->entries.v[*ret].spec->uid;
+	return c->w->uid == entry_get(s, *ret)->spec->uid;
 }
 
 /* Has the job's shepherd take tasks. Returns NULL after an error was sent. */

@@ -224,13 +224,13 @@ static void line_write(const struct server *s, const struct store_event *e, uint
 	json_text(&j, "job", text.text);
 	json_text(&j, "type", event_name(e->type, &p));
 	json_text(&j, "state", state);
-	json_text(&j, "name", s->jobs->entries.v[id].spec->name);
-	json_text(&j, "owner", word_text(s, s->jobs->entries.v[id].spec->owner));
+	json_text(&j, "name", entry_get(s, id)->spec->name);
+	json_text(&j, "owner", word_text(s, entry_get(s, id)->spec->owner));
 	strbuf_clear(&text);
 	event_words(s, e, &p, &text);
 	json_text(&j, "text", strbuf_text(&text));
 	if (job_ended(entry_job(s, id)))
-		json_int(&j, "exit_status", s->jobs->entries.v[id].exit_status);
+		json_int(&j, "exit_status", entry_get(s, id)->exit_status);
 	json_close_object(&j);
 	strbuf_printf(out, "id: %llu\nevent: %s\ndata: %s\n\n", (unsigned long long)e->seq, event_name(e->type, &p),
 		      strbuf_text(&data));
@@ -254,9 +254,9 @@ void stream_event(struct server *s, const struct store_event *e)
 	free(l->text);
 	line_write(s, e, id, &text);
 	*l = (struct event_line){.seq = e->seq,
-				 .uid = s->jobs->entries.v[id].spec->uid,
-				 .queue = s->jobs->entries.v[id].spec->queue,
-				 .account = s->jobs->entries.v[id].spec->account,
+				 .uid = entry_get(s, id)->spec->uid,
+				 .queue = entry_get(s, id)->spec->queue,
+				 .account = entry_get(s, id)->spec->account,
 				 .text = text.text};
 }
 

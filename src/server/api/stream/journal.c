@@ -165,8 +165,8 @@ static void put_running(const struct server *s, struct line *l)
 {
 	struct strbuf text = {0};
 
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
-		if (s->jobs->entries.v[id].spec && entry_running(s, id)) {
+	JOBS_EACH(s, id)
+		if (entry_get(s, id)->spec && entry_running(s, id)) {
 			strbuf_puts(&text, text.n ? "," : "");
 			entry_id(s, id, &text);
 		}
@@ -178,7 +178,7 @@ static void put_running(const struct server *s, struct line *l)
 
 static void put_submitted(const struct server *s, struct line *l, uint32_t id)
 {
-	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct spec *p = entry_get(s, id)->spec;
 	const struct job *job = entry_job(s, id);
 	int64_t start;
 
@@ -208,7 +208,7 @@ static void put_submitted(const struct server *s, struct line *l, uint32_t id)
 
 static void put_finished(const struct server *s, struct line *l, uint32_t id)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	const struct outcome *o = e->outcome;
 
 	put_instant(l, "started", o ? o->started_us / 1000000 : 0);
@@ -261,7 +261,7 @@ static void event_write(struct server *s, struct journal *n, const struct later 
 	payload_glance(x->e.type, data, &p);
 	kind = kind_of(x, &p);
 	if (kind && wanted(s, kind) && entry_find(s, job_key_number(x->e.job), job_key_index(x->e.job), &id) &&
-	    s->jobs->entries.v[id].spec) {
+	    entry_get(s, id)->spec) {
 		line_begin(s, &l, &n->out, x->e.time, kind);
 		put_job(s, &l, id);
 		if (x->e.type == EVENT_SUBMIT)
@@ -274,7 +274,7 @@ static void event_write(struct server *s, struct journal *n, const struct later 
 			put_text(&l, "text", p.text);
 		else if (x->e.type == EVENT_STARTED) {
 			put_int(&l, "attempt", entry_job(s, id)->attempt);
-			put_instant(&l, "completion", x->e.time + s->jobs->entries.v[id].spec->walltime);
+			put_instant(&l, "completion", x->e.time + entry_get(s, id)->spec->walltime);
 		}
 		put_text(&l, "by", p.who);
 		line_end(&l);

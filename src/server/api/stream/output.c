@@ -116,7 +116,7 @@ static void closed(void *context)
 
 static bool lives(const struct waiter *x)
 {
-	return x->s->jobs->entries.v[x->job].spec && !entry_ended(x->s, x->job);
+	return entry_get(x->s, x->job)->spec && !entry_ended(x->s, x->job);
 }
 
 static bool over(const struct waiter *x)
@@ -202,7 +202,7 @@ static void open_there(struct waiter *x, const struct try *t)
 {
 	struct server *s = x->s;
 	const char *name = names_get(&s->cluster->node_names, t->node);
-	const struct spec *p = s->jobs->entries.v[x->job].spec;
+	const struct spec *p = entry_get(s, x->job)->spec;
 	struct link *l = engine_link(s->engine, name);
 	struct err err;
 
@@ -227,7 +227,7 @@ static void waiter_open(struct waiter *x)
 {
 	struct server *s = x->s;
 	const struct try *t = &x->try[x->now];
-	const struct spec *p = s->jobs->entries.v[x->job].spec;
+	const struct spec *p = entry_get(s, x->job)->spec;
 	char spooled[4096];
 	const char *path = t->path;
 	struct errands *e = engine_errands(s->engine);
@@ -358,7 +358,7 @@ void output_turn(struct server *s)
 /* Finds the node where the current attempt's script runs or ran. Returns false for this machine. */
 static bool ran_there(const struct server *s, uint32_t id, uint32_t *ret)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	const char *host = e->outcome && e->outcome->exec_host ? e->outcome->exec_host : "";
 	char name[256];
 
@@ -415,7 +415,7 @@ void api_output(struct server *s, const struct call *c)
 	if (!api_job(s, c->r, c->w, c->name, &id, &a))
 		return;
 
-	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct spec *p = entry_get(s, id)->spec;
 	bool error = stream && strcmp(stream, "err") == 0;
 
 	if (!asker_may(s, c->w, ACT_READ, p)) {

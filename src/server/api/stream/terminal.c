@@ -220,7 +220,7 @@ static bool is_on(const struct server *s, const char *tag, bool joined, uint32_t
 {
 	const struct attempt *t = tag_parse(s, tag, ret, attempt) ? attempt_find(s, *ret, *attempt) : NULL;
 
-	if (!t || !s->jobs->entries.v[*ret].spec->interactive)
+	if (!t || !entry_get(s, *ret)->spec->interactive)
 		return false;
 	return joined ? t->node[0] == (int32_t)node : !node_joined(&s->hosts->nodes.v[t->node[0]].life);
 }
@@ -301,7 +301,7 @@ static bool client_admit(struct terminal *t, struct http_request *r, const char 
 
 static bool terminal_may(struct server *s, struct http_request *r, const struct asker *w, uint32_t id)
 {
-	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct spec *p = entry_get(s, id)->spec;
 	const char *upgrade = request_header(r, "Upgrade");
 
 	if (w->uid != p->uid)

@@ -26,8 +26,8 @@
 void entry_alter(struct server *s, uint32_t id, const struct payload *p)
 {
 	const struct job *job = entry_job(s, id);
-	const struct spec *old = s->jobs->entries.v[id].spec;
-	bool watched = s->jobs->entries.v[id].watches;
+	const struct spec *old = entry_get(s, id)->spec;
+	bool watched = entry_get(s, id)->watches;
 	bool longer = entry_running(s, id) && old->walltime != p->spec->walltime;
 	bool waits = job->state <= STATE_ALLOCATED, queued = job_waits(job) && asks_otherwise(old, p->spec);
 
@@ -49,7 +49,7 @@ void entry_alter(struct server *s, uint32_t id, const struct payload *p)
 
 int job_grow(struct server *s, uint32_t id, double factor, struct err *err)
 {
-	struct asker owner = owner_of(s, s->jobs->entries.v[id].spec);
+	struct asker owner = owner_of(s, entry_get(s, id)->spec);
 	struct arena *a = arena_create();
 	struct trial trial = {0};
 	struct submission x;
@@ -61,7 +61,7 @@ int job_grow(struct server *s, uint32_t id, double factor, struct err *err)
 	trial_leave(s);
 	if (rc == 0)
 		rc = quotas_alter(s, id, x.spec, err);
-	if (rc == 0 && asks_otherwise(s->jobs->entries.v[id].spec, x.spec))
+	if (rc == 0 && asks_otherwise(entry_get(s, id)->spec, x.spec))
 		entry_alter(s, id,
 			    &(struct payload){.spec = x.spec,
 					      .text = arena_printf(a, "memory was the cause: it now requests %s",

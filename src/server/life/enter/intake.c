@@ -57,6 +57,14 @@ void intake_close(struct server *s, uint64_t first)
 	store_drop_object(s->store, "intake", name);
 }
 
+void intake_refuse(struct server *s, uint64_t first, const struct submission *x, size_t count, uint32_t id)
+{
+	for (size_t i = 0; i < count; i++)
+		for (int64_t n = submission_count(&x[i]); n > 0; n--)
+			entry_release(s, id++);
+	intake_close(s, first);
+}
+
 /* Returns true if the job will be eligible at once: nothing known now keeps it from the
  * scheduler. */
 static bool likely_eligible(struct server *s, const struct spec *p)
@@ -96,13 +104,13 @@ void intake_unstage(struct server *s, uint64_t number, const struct submission *
  * state. */
 static void begin(struct server *s, uint32_t id, bool eligible)
 {
-	struct entry *e = &s->jobs->entries.v[id];
+	struct entry *e = entry_get(s, id);
 
 	e->fresh = true;
 	sched_submit(s->sched, id, e->spec->created);
 	if (!eligible)
 		sched_hold(s->sched, id, e->spec->created);
-	s->jobs->entries.v[id].fresh = false;
+	entry_get(s, id)->fresh = false;
 	block_begin(s, id);
 	s->turn->dirty = true;
 }

@@ -32,8 +32,10 @@ void intake_stage(struct server *s, uint64_t number, struct submission *x, const
 /* Writes the record again with its present spec. */
 void intake_record(struct server *s, uint64_t number, const struct submission *x);
 void intake_unstage(struct server *s, uint64_t number, const struct submission *x);
-/* Removes the mark: all are accepted, or all unstaged. */
+/* Removes the mark when all are accepted. */
 void intake_close(struct server *s, uint64_t first);
+/* The same when all are unstaged; gives back the entries that intake_open() reserved. */
+void intake_refuse(struct server *s, uint64_t first, const struct submission *x, size_t count, uint32_t id);
 
 /* Lets the jobs of an accepted submission begin to wait, one after the other: *done of them
  * have, beginning with `first`. Returns false after the last one. */

@@ -22,14 +22,14 @@
 int job_move(struct server *s, uint32_t id, const char *queue, enum mover by, const char *who, struct arena *a,
 	     struct err *err)
 {
-	const struct spec *old = s->jobs->entries.v[id].spec;
+	const struct spec *old = entry_get(s, id)->spec;
 	struct asker owner = owner_of(s, old);
 	struct submission x = {.spec = spec_copy(old),
-			       .element = job_key_index(s->jobs->entries.v[id].key) >= 0,
-			       .away = s->jobs->entries.v[id].away};
+			       .element = job_key_index(entry_get(s, id)->key) >= 0,
+			       .away = entry_get(s, id)->away};
 	int rc;
 
-	x.spec->holds = s->jobs->entries.v[id].holds;
+	x.spec->holds = entry_get(s, id)->holds;
 	rc = move_check(s, &owner, &x, queue, by, a, err);
 	if (rc == 0) {
 		const struct queue *from = queue_of(s, old->queue), *to = queue_of(s, x.spec->queue);
@@ -46,14 +46,14 @@ int job_move(struct server *s, uint32_t id, const char *queue, enum mover by, co
 
 void job_route(struct server *s, uint32_t id)
 {
-	uint64_t key = s->jobs->entries.v[id].key;
-	uint32_t from = s->jobs->entries.v[id].spec->queue;
+	uint64_t key = entry_get(s, id)->key;
+	uint32_t from = entry_get(s, id)->spec->queue;
 	struct array *whole = job_key_index(key) >= 0 ? array_find(s, job_key_number(key)) : NULL;
 	struct arena *a = arena_create();
 	struct err err;
 
 	if (job_move(s, id, word_text(s, from), MOVER_OWNER, NULL, a, &err) == 0 && whole && whole->spec &&
 	    whole->spec->queue == from) /* so does the array's displayed queue */
-		array_alter(s, whole, s->jobs->entries.v[id].spec, key);
+		array_alter(s, whole, entry_get(s, id)->spec, key);
 	arena_destroy(a);
 }

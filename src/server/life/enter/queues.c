@@ -47,9 +47,9 @@ static bool queue_step(struct server *s, struct work *work)
 	struct queue_work *w = (struct queue_work *)work;
 	bool stands = !queue_is_started(s, w->queue) || queue_routes(s, w->queue);
 
-	for (int i = 0; i < SCAN && w->at < s->jobs->entries.n; i++) {
+	for (int i = 0; i < SCAN && (w->at = rows_next(&s->jobs->entries, w->at)) < s->jobs->entries.n; i++) {
 		uint32_t id = w->at++;
-		const struct entry *e = &s->jobs->entries.v[id];
+		const struct entry *e = entry_get(s, id);
 		bool blocked = gate_blocks(s->gate, id) & BLOCK_QUEUE;
 		if (!e->spec || e->spec->queue != w->queue || entry_ended(s, id))
 			continue;
@@ -104,7 +104,7 @@ static void route_free(struct server *s, struct route_work *w)
 
 static bool waits_in_route(const struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 
 	return e->spec && !entry_ended(s, id) && queue_routes(s, e->spec->queue);
 }
@@ -114,7 +114,7 @@ static bool waits_in_route(const struct server *s, uint32_t id)
 static bool route_one(struct server *s, struct route_work *w)
 {
 	uint32_t id = s->jobs->routed.jobs.v[w->at];
-	struct spec *spec = s->jobs->entries.v[id].spec;
+	struct spec *spec = entry_get(s, id)->spec;
 
 	if (!id || !waits_in_route(s, id)) {
 		s->jobs->routed.jobs.v[w->at++] = 0;
@@ -125,7 +125,7 @@ static bool route_one(struct server *s, struct route_work *w)
 		return false;
 	spec->refs++;
 	job_route(s, id); /* if it moves, it has another spec */
-	if (s->jobs->entries.v[id].spec == spec) {
+	if (entry_get(s, id)->spec == spec) {
 		struct spec *before = w->refused;
 		w->refused = spec;
 		spec = before;
@@ -141,6 +141,7 @@ static bool route_step(struct server *s, struct work *work)
 	struct routed *r = &s->jobs->routed;
 	size_t kept = 0;
 
+	r->beyond = rows_next(&s->jobs->entries, r->beyond);
 	for (int i = 0; i < SCAN && r->beyond < s->jobs->entries.n; i++, r->beyond++)
 		if (waits_in_route(s, r->beyond))
 			vec_push(&r->jobs, r->beyond);

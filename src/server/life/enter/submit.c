@@ -318,11 +318,11 @@ static int relation_check(struct server *s, const struct asker *who, enum depend
 		return 0;
 	}
 	/* otherwise the fate of the dependent job would reveal how an invisible job ended */
-	if (!may_see(s, who, s->jobs->entries.v[found].spec))
+	if (!may_see(s, who, entry_get(s, found)->spec))
 		return err_code(err, CODE_REFUSED, "depend: there is no job %llu", number);
 	if (!depend_is_before(type))
 		return 0;
-	if (!asker_may(s, who, ACT_ALTER, s->jobs->entries.v[found].spec))
+	if (!asker_may(s, who, ACT_ALTER, entry_get(s, found)->spec))
 		return err_code(err, CODE_REFUSED, "depend: job %llu is not yours", number);
 	if (a || entry_job(s, found)->state > STATE_ALLOCATED)
 		return err_code(err, CODE_REFUSED, "depend: job %llu no longer waits", number);
@@ -475,7 +475,7 @@ int move_check(struct server *s, const struct asker *owner, struct submission *x
 /* Checks that a job may have other dependencies: the named jobs exist, and do not wait for it. */
 static int redepend_check(struct server *s, const struct asker *owner, uint32_t id, struct spec *p, struct err *err)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	const struct array *a = array_find(s, job_key_number(e->key));
 	int rc;
 
@@ -508,9 +508,13 @@ static void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec 
 	struct tally *own = tally_of(s, p->owner, 0);
 
 	p->refs++;
-	s->jobs->entries.v[id] =
+	*entry_get(s, id) =
 		(struct entry){.key = key, .spec = p, .modified = p->created, .holds = p->holds, .before = own->newest};
+	if (own->newest)
+		entry_get(s, own->newest)->after = id;
 	own->newest = id;
+	if (id == s->jobs->entries.n - 1)
+		s->jobs->last_key = key;
 	census_mark(s, id);
 	job_fill(s, job, p);
 	job->user = names_add(&s->cluster->user_names, word_text(s, p->owner));
@@ -526,14 +530,14 @@ static void entry_fill(struct server *s, uint32_t id, uint64_t key, struct spec 
 
 uint32_t entries_reserve(struct server *s, int64_t count)
 {
-	uint32_t first = s->cluster->njobs;
-	/* until they are filled, for which they may wait, or for ever: keys are in order */
-	struct entry empty = {.key = s->jobs->entries.v[s->jobs->entries.n - 1].key};
+	uint32_t first = s->cluster->jobs.n;
 
-	for (int64_t i = 0; i < count; i++)
+	/* until they are filled, for which they may wait, or for ever: keys are in order */
+	for (int64_t i = 0; i < count; i++) {
+		struct entry *e = rows_add(&s->jobs->entries, sizeof *e);
+		e->key = s->jobs->last_key;
 		cluster_add_job(s->cluster);
-	while (s->jobs->entries.n < s->cluster->njobs)
-		vec_push(&s->jobs->entries, empty);
+	}
 	return first;
 }
 
@@ -549,8 +553,15 @@ uint32_t entry_add(struct server *s, uint64_t key, struct spec *p)
 struct array *array_add(struct server *s, uint64_t number, struct spec *p, const struct array_spec *spec,
 			uint32_t first)
 {
-	struct array *a = mem_zalloc(sizeof *a);
+	uint32_t at = (uint32_t)s->jobs->arrays.n;
+	struct array *a;
 
+	if (s->jobs->spare_arrays.n)
+		at = s->jobs->spare_arrays.v[--s->jobs->spare_arrays.n];
+	else
+		vec_push(&s->jobs->arrays, mem_alloc(sizeof *a));
+	a = s->jobs->arrays.v[at];
+	*a = (struct array){0};
 	a->number = number;
 	a->spec = p;
 	p->refs++;
@@ -559,15 +570,14 @@ struct array *array_add(struct server *s, uint64_t number, struct spec *p, const
 	a->first = first;
 	gate_array(s->gate, a->first, a->count);
 	limits_set(s->limits, LIMIT_ARRAY, number, a->limit ? a->limit : -1);
-	map_set(&s->jobs->by_number, number, ARRAY_BIT | s->jobs->arrays.n);
-	vec_push(&s->jobs->arrays, a);
+	map_set(&s->jobs->by_number, number, ARRAY_BIT | at);
 	return a;
 }
 
 /* Handles before...: lets the other job wait for this one, and decrements its on:N. */
 static void mirror_before(struct server *s, uint32_t other, enum depend_type type, uint64_t number)
 {
-	const char *depend = s->jobs->entries.v[other].spec->depend;
+	const char *depend = entry_get(s, other)->spec->depend;
 	struct depends d = {0};
 	struct strbuf text = {0};
 	char relation[48];
@@ -589,12 +599,12 @@ static void mirror_before(struct server *s, uint32_t other, enum depend_type typ
 			depends_format(&one, &text);
 		}
 	strbuf_printf(&text, "%s%s", text.n ? "," : "", relation);
-	struct spec *p = spec_copy(s->jobs->entries.v[other].spec);
+	struct spec *p = spec_copy(entry_get(s, other)->spec);
 
 	free(p->depend);
 	p->depend = mem_strdup(text.text);
 	p->share = (struct gate_share){0};
-	p->holds = s->jobs->entries.v[other].holds;
+	p->holds = entry_get(s, other)->holds;
 	entry_alter(s, other, &(struct payload){.spec = p, .text = "another job is to run before it"});
 	spec_unref(p);
 	strbuf_fini(&text);
@@ -639,7 +649,7 @@ static int ahead_add(struct server *s, const struct spec *p, struct ahead *x, st
 			const char *depend;
 			if (!entry_find(s, d.v[i].id[k].number, d.v[i].id[k].index, &other))
 				continue;
-			depend = s->jobs->entries.v[other].spec->depend;
+			depend = entry_get(s, other)->spec->depend;
 			vec_push(&x->jobs, other);
 			x->text += depend ? (int64_t)strlen(depend) : 0;
 			if (depend && depends_count(depend) + BEFORE_MAX > DEPEND_JOBS_MAX)
@@ -721,8 +731,8 @@ void submission_begun(struct server *s, uint64_t number, const struct spec *p, u
 /* Lets a job begin to wait. */
 static void begin(struct server *s, uint32_t id)
 {
-	s->jobs->entries.v[id].fresh = true;
-	sched_submit(s->sched, id, s->jobs->entries.v[id].spec->created);
+	entry_get(s, id)->fresh = true;
+	sched_submit(s->sched, id, entry_get(s, id)->spec->created);
 	block_begin(s, id);
 }
 
@@ -736,13 +746,13 @@ void submission_accept(struct server *s, uint64_t number, struct submission *x, 
 	job_came(s, number, x->spec);
 	submission_settle(s, x, before);
 	first = entries_reserve(s, submission_count(x));
-	end = s->cluster->njobs;
+	end = s->cluster->jobs.n;
 	submission_fill(s, number, x, first);
 	for (uint32_t id = first; id < end; id++) /* events need the complete array */
 		begin(s, id);
 	for (uint32_t id = first; id < end; id++) {
 		eligible += gate_blocks(s->gate, id) == 0;
-		s->jobs->entries.v[id].fresh = false;
+		entry_get(s, id)->fresh = false;
 	}
 	p->eligible = eligible;
 	spec_head(s, p, &head);

@@ -39,7 +39,7 @@
 /* Returns the seconds that the job has run. */
 static int64_t used(const struct server *s, uint32_t id)
 {
-	const struct outcome *o = s->jobs->entries.v[id].outcome;
+	const struct outcome *o = entry_get(s, id)->outcome;
 
 	if (entry_job(s, id)->state != STATE_RUNNING || !o || s->clock->boot_us <= o->began_us)
 		return 0;
@@ -63,7 +63,7 @@ static int in_the_way(struct server *s, uint32_t id, int64_t walltime, const str
 	int rc;
 
 	duration_format(walltime, asked, sizeof asked);
-	if (most > s->jobs->entries.v[id].spec->walltime)
+	if (most > entry_get(s, id)->spec->walltime)
 		snprintf(may, sizeof may, "it can be extended to walltime=%s",
 			 duration_format(most, text, sizeof text));
 	if (o->job == JOB_NONE) {
@@ -119,7 +119,7 @@ static int operator_check(struct server *s, uint32_t id, int64_t walltime, bool 
 {
 	struct risk x = {.kind = RISK_EXTEND, .job = id, .until = end_with(s, id, walltime)};
 
-	if (walltime < s->jobs->entries.v[id].spec->walltime)
+	if (walltime < entry_get(s, id)->spec->walltime)
 		return 0;
 	if (s->turn->dirty)
 		server_decide(s);
@@ -128,7 +128,7 @@ static int operator_check(struct server *s, uint32_t id, int64_t walltime, bool 
 
 int walltime_check(struct server *s, uint32_t id, const struct asker *w, int64_t walltime, bool force, struct err *err)
 {
-	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct spec *p = entry_get(s, id)->spec;
 	int64_t run = used(s, id);
 	struct obstacle o;
 	char text[32];
@@ -171,7 +171,7 @@ const char *walltime_words(int64_t before, int64_t after, struct arena *a)
 
 void walltime_tell(struct server *s, uint32_t id, uint32_t attempt)
 {
-	struct signal_order o = {.walltime = s->jobs->entries.v[id].spec->walltime + s->cluster->settings.tolerance};
+	struct signal_order o = {.walltime = entry_get(s, id)->spec->walltime + s->cluster->settings.tolerance};
 
 	attempt_tag(s, id, attempt, o.tag);
 	vec_push(&s->post->signals, o);
@@ -179,7 +179,7 @@ void walltime_tell(struct server *s, uint32_t id, uint32_t attempt)
 
 void walltime_changed(struct server *s, uint32_t id)
 {
-	sched_set_end(s->sched, id, end_with(s, id, s->jobs->entries.v[id].spec->walltime), s->clock->now);
+	sched_set_end(s->sched, id, end_with(s, id, entry_get(s, id)->spec->walltime), s->clock->now);
 	walltime_tell(s, id, entry_job(s, id)->attempt);
 	s->turn->dirty = true;
 }

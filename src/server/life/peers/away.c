@@ -31,7 +31,7 @@
 
 static const char *site_name(const struct server *s, uint32_t id)
 {
-	const char *queue = word_text(s, s->jobs->entries.v[id].spec->queue), *at = strchr(queue, '@');
+	const char *queue = word_text(s, entry_get(s, id)->spec->queue), *at = strchr(queue, '@');
 
 	return at ? at + 1 : queue;
 }
@@ -39,7 +39,7 @@ static const char *site_name(const struct server *s, uint32_t id)
 /* Returns a copy of its state, to be changed and stored. */
 static struct away away_now(const struct server *s, uint32_t id)
 {
-	const struct away *a = s->jobs->entries.v[id].away;
+	const struct away *a = entry_get(s, id)->away;
 
 	struct away now = a ? *a : (struct away){0};
 
@@ -62,7 +62,7 @@ static void away_put(struct server *s, uint32_t id, const struct away *a, const 
 
 static bool in_remote(const struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 
 	return e->spec && !entry_ended(s, id) && queue_is_remote(word_text(s, e->spec->queue));
 }
@@ -76,7 +76,7 @@ bool away_any(struct server *s)
 		if (in_remote(s, v->v[i]))
 			kept = i + 1;
 		else
-			s->jobs->entries.v[v->v[i]].leaving = false;
+			entry_get(s, v->v[i])->leaving = false;
 	if (kept > 1) {
 		memmove(v->v, v->v + kept - 1, (v->n - kept + 1) * sizeof *v->v);
 		v->n -= kept - 1;
@@ -89,7 +89,7 @@ bool away_any(struct server *s)
 /* Returns true if as many elements of its array are away as may run at once. */
 static bool is_throttled(const struct server *s, uint32_t id)
 {
-	uint64_t key = s->jobs->entries.v[id].key;
+	uint64_t key = entry_get(s, id)->key;
 	const struct array *whole = job_key_index(key) >= 0 ? array_find(s, job_key_number(key)) : NULL;
 
 	return whole && whole->limit && whole->away >= whole->limit;
@@ -100,7 +100,7 @@ bool away_due(struct server *s, uint32_t id)
 	struct away a = away_now(s, id);
 	char text[160];
 
-	if (!in_remote(s, id) || !queue_site(s, word_text(s, s->jobs->entries.v[id].spec->queue)))
+	if (!in_remote(s, id) || !queue_site(s, word_text(s, entry_get(s, id)->spec->queue)))
 		return false;
 	if (a.phase != AWAY_NOT)
 		return true;
@@ -114,7 +114,7 @@ bool away_due(struct server *s, uint32_t id)
 
 void away_key(const struct server *s, uint32_t id, char ret[KEY_MAX + 1])
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	char name[AWAY_NAME];
 
 	away_name(s, id, name);
@@ -124,7 +124,7 @@ void away_key(const struct server *s, uint32_t id, char ret[KEY_MAX + 1])
 
 void away_name(const struct server *s, uint32_t id, char ret[AWAY_NAME])
 {
-	uint64_t key = s->jobs->entries.v[id].key;
+	uint64_t key = entry_get(s, id)->key;
 	int n = snprintf(ret, AWAY_NAME, "%llu", (unsigned long long)job_key_number(key));
 
 	if (job_key_index(key) >= 0)
@@ -137,13 +137,13 @@ bool away_find(const struct server *s, const char *name, uint32_t *ret)
 	uint64_t number = strtoull(name, &end, 10);
 	int64_t index = *end == '-' ? (int64_t)strtoul(end + 1, &end, 10) : -1;
 
-	return *end == '\0' && entry_find(s, number, index, ret) && entry_away(&s->jobs->entries.v[*ret]) &&
+	return *end == '\0' && entry_find(s, number, index, ret) && entry_away(entry_get(s, *ret)) &&
 	       !entry_ended(s, *ret);
 }
 
 void away_explain(const struct server *s, uint32_t id, struct strbuf *out)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 
 	if (e->outcome && e->outcome->comment)
 		strbuf_puts(out, e->outcome->comment);
@@ -177,7 +177,7 @@ int away_return(struct server *s, uint32_t id, const char *queue, const char *wh
 
 int away_refuse(const struct server *s, uint32_t id, struct err *err)
 {
-	const struct away *a = s->jobs->entries.v[id].away;
+	const struct away *a = entry_get(s, id)->away;
 
 	if (a->phase == AWAY_THERE)
 		return err_code(err, CODE_BAD_STATE,
@@ -187,14 +187,14 @@ int away_refuse(const struct server *s, uint32_t id, struct err *err)
 		err, CODE_BAD_STATE,
 		"it is being handed over to site %.60s, which has not answered yet: 'qmove QUEUE %llu' takes it back "
 		"if that site does not have it",
-		site_name(s, id), (unsigned long long)job_key_number(s->jobs->entries.v[id].key));
+		site_name(s, id), (unsigned long long)job_key_number(entry_get(s, id)->key));
 }
 
 /* ---- reports of the courier ---- */
 
 static bool is_try(const struct server *s, uint32_t id, uint32_t try, unsigned phases)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 
 	return e->spec && !entry_ended(s, id) && e->away && e->away->try == try && phases & 1u << e->away->phase;
 }
@@ -203,7 +203,7 @@ static bool is_try(const struct server *s, uint32_t id, uint32_t try, unsigned p
  * "7[3].east". */
 static void element_there(const struct server *s, uint32_t id, const char *there, struct strbuf *ret)
 {
-	int64_t index = job_key_index(s->jobs->entries.v[id].key);
+	int64_t index = job_key_index(entry_get(s, id)->key);
 	const char *open = index >= 0 ? strstr(there, "[]") : NULL;
 
 	if (open)
@@ -234,7 +234,7 @@ void away_accepted(struct server *s, uint32_t id, uint32_t try, const char *answ
  * otherwise the job stays where it is, held. */
 static void settle_back(struct server *s, uint32_t id, bool wanted, const char *why)
 {
-	struct entry *e = &s->jobs->entries.v[id];
+	struct entry *e = entry_get(s, id);
 	const struct queue *q = queue_of(s, e->away->from);
 	struct arena *arena = arena_create();
 	struct err err;
@@ -271,7 +271,7 @@ void away_back(struct server *s, uint32_t id, uint32_t try, const char *why)
 
 void away_state(struct server *s, uint32_t id, uint32_t try, char state, bool guaranteed)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	char text[240];
 
 	if (!is_try(s, id, try, 1u << AWAY_THERE) || !state || !strchr("QRHWSE", state))
@@ -320,7 +320,7 @@ void away_ended(struct server *s, uint32_t id, uint32_t try, const json_t *job, 
 		p.ended_us = span(job, "ended", 1000000);
 	}
 	snprintf(text, sizeof text, "ran at site %.60s as job %.80s%s%.240s%s%.240s", site_name(s, id),
-		 s->jobs->entries.v[id].away->id, said ? ": " : "", said ? said : "", comment ? "; " : "",
+		 entry_get(s, id)->away->id, said ? ": " : "", said ? said : "", comment ? "; " : "",
 		 comment ? comment : "");
 	p.text = text;
 	sched_delete(s->sched, id, s->clock->now, &p);
@@ -329,7 +329,7 @@ void away_ended(struct server *s, uint32_t id, uint32_t try, const json_t *job, 
 
 void away_trouble(struct server *s, uint32_t id, uint32_t try, const char *why)
 {
-	const struct outcome *o = s->jobs->entries.v[id].outcome;
+	const struct outcome *o = entry_get(s, id)->outcome;
 	char text[500];
 
 	if (!is_try(s, id, try, 1u << AWAY_OFFERED | 1u << AWAY_THERE))

@@ -41,7 +41,7 @@ static void erase_free(struct erase_later *x)
 
 void erase_add(struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	struct arena *a = arena_create();
 	const char *path = e->ran ? save_directory(s, id, a) : NULL;
 	struct strbuf text = {0};

@@ -76,10 +76,22 @@ void script_unref(struct server *s, uint64_t script)
 	script_file_drop(s, script);
 }
 
+/* Takes an entry out of the chain of its owner's entries. */
+static void chain_leave(struct server *s, const struct entry *e)
+{
+	if (e->before)
+		entry_get(s, e->before)->after = e->after;
+	if (e->after)
+		entry_get(s, e->after)->before = e->before;
+	else
+		tally_of(s, e->spec->owner, 0)->newest = e->before;
+}
+
 static void entry_drop(struct server *s, uint32_t id)
 {
-	struct entry *e = &s->jobs->entries.v[id];
+	struct entry *e = entry_get(s, id);
 
+	chain_leave(s, e);
 	output_forget(s, id);
 	erase_add(s, id);
 	outcome_free(e->outcome);
@@ -93,18 +105,23 @@ static void entry_drop(struct server *s, uint32_t id)
 	spec_unref(e->spec);
 	e->spec = NULL;
 	census_mark(s, id);
+	entry_release(s, id);
 }
 
 /* Counts an element that may be forgotten. The array is dropped as a whole after the last one,
  * since it has one record in the store. */
 static void array_forget(struct server *s, struct array *a)
 {
+	uint64_t at = 0;
+
 	if (++a->due < a->count)
 		return;
 	for (uint32_t i = 0; i < a->count; i++)
 		entry_drop(s, a->first + i);
 	store_drop_job(s->store, job_key(a->number, -1));
 	script_unref(s, a->spec->script);
+	map_get(&s->jobs->by_number, a->number, &at);
+	vec_push(&s->jobs->spare_arrays, (uint32_t)(at & ~ARRAY_BIT));
 	map_remove(&s->jobs->by_number, a->number);
 	struct limit_party party = spec_party(a->spec, a->number);
 	limits_drop_array(s->limits, &party);
@@ -115,7 +132,7 @@ static void array_forget(struct server *s, struct array *a)
 /* Drops a job from memory and store. */
 static void entry_forget(struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	uint64_t number = job_key_number(e->key);
 	struct array *a = array_find(s, number);
 

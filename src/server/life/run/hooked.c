@@ -108,7 +108,7 @@ void hooked_note(struct server *s, uint32_t id, const struct hook_answer *a)
 
 static void outcome_facts(const struct server *s, uint32_t id, json_t *o)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 
 	if (!e->outcome)
 		return;
@@ -126,7 +126,7 @@ static void outcome_facts(const struct server *s, uint32_t id, json_t *o)
 
 json_t *hook_facts(struct server *s, uint32_t id)
 {
-	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct spec *p = entry_get(s, id)->spec;
 	char group[64], state[2] = {entry_state(s, id), '\0'};
 	struct strbuf name = {0};
 	json_t *o;
@@ -156,7 +156,7 @@ void hook_later(struct server *s, uint32_t id, enum hook_event e)
 static void on_heard(struct server *s, void *context)
 {
 	struct hearing *h = context;
-	const struct entry *e = &s->jobs->entries.v[h->id];
+	const struct entry *e = entry_get(s, h->id);
 
 	s->post->hooks_asked--;
 	for (size_t i = 0; i < h->ask->answers.n; i++) {
@@ -176,16 +176,16 @@ static void hook_send(struct server *s, uint32_t id, enum hook_event e)
 	struct hearing *h;
 	struct json j;
 
-	if (!s->jobs->entries.v[id].spec || !hooks_want(s, e))
+	if (!entry_get(s, id)->spec || !hooks_want(s, e))
 		return;
 	h = mem_zalloc(sizeof *h);
 	json_begin(&j, &text);
 	json_open_object(&j, "job");
-	submission_brief(s, s->jobs->entries.v[id].spec, &j);
+	submission_brief(s, entry_get(s, id)->spec, &j);
 	json_close_object(&j);
 	json_close_object(&j);
 	h->id = id;
-	h->key = s->jobs->entries.v[id].key;
+	h->key = entry_get(s, id)->key;
 	h->text = mem_strdup(text.text);
 	strbuf_fini(&text);
 	s->post->hooks_asked++;

@@ -28,7 +28,7 @@ void signal_later(struct server *s, uint32_t id, uint32_t attempt, int signal)
 
 void attempt_kill(struct server *s, const struct attempt *t, int64_t delay)
 {
-	if (s->jobs->entries.v[t->job].suspended)
+	if (entry_get(s, t->job)->suspended)
 		signal_later(s, t->job, t->attempt, SIGCONT);
 	signal_later(s, t->job, t->attempt, delay > 0 ? SIGTERM : SIGKILL);
 	if (delay > 0)
@@ -37,7 +37,7 @@ void attempt_kill(struct server *s, const struct attempt *t, int64_t delay)
 
 void job_kill(struct server *s, uint32_t id, const struct payload *p)
 {
-	struct entry *e = &s->jobs->entries.v[id];
+	struct entry *e = entry_get(s, id);
 	struct attempt *t = attempt_find(s, id, entry_job(s, id)->attempt);
 	struct payload x = *p;
 
@@ -50,7 +50,7 @@ void job_kill(struct server *s, uint32_t id, const struct payload *p)
 
 void job_put_back(struct server *s, uint32_t id, bool save, const char *who)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	struct attempt *t = attempt_find(s, id, entry_job(s, id)->attempt);
 	struct payload x = {.intent = e->spec->rerunnable ? INTENT_RERUN : INTENT_DELETE,
 			    .delay = setting_of(s, e->spec, SET_KILL_DELAY),
@@ -67,7 +67,7 @@ void job_put_back(struct server *s, uint32_t id, bool save, const char *who)
 
 void job_kill_again(struct server *s, uint32_t id, uint32_t attempt)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	struct attempt *t = attempt_find(s, id, attempt);
 	int64_t delay = setting_of(s, e->spec, SET_KILL_DELAY);
 

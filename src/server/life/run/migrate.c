@@ -36,7 +36,7 @@ static struct class_moves *moves_of(const struct server *s, const char *class)
 static int64_t cost(void *context, uint32_t id)
 {
 	const struct server *s = context;
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	const struct job_saves *saves = e->outcome ? e->outcome->saves : NULL;
 	const struct class_moves *known;
 	int64_t longest;
@@ -72,14 +72,14 @@ static struct class_moves *moves_add(struct server *s, const char *class)
 
 void move_learn(struct server *s, uint32_t id)
 {
-	const struct outcome *o = s->jobs->entries.v[id].outcome;
+	const struct outcome *o = entry_get(s, id)->outcome;
 	struct class_moves *m;
 	const char *class;
 	char text[96];
 
 	if (!o || !o->saves || !o->saves->moving)
 		return;
-	class = class_of(s, s->jobs->entries.v[id].spec);
+	class = class_of(s, entry_get(s, id)->spec);
 	m = moves_add(s, class);
 	m->n++;
 	m->seconds += s->clock->now - o->saves->moving;

@@ -73,7 +73,7 @@ static const char *replace(struct arena *a, const char *path, const char *word_,
  * files. */
 static const char *files_name(const struct server *s, uint32_t id)
 {
-	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct spec *p = entry_get(s, id)->spec;
 
 	return p->files_name ? word_text(s, p->files_name) : p->name;
 }
@@ -81,7 +81,7 @@ static const char *files_name(const struct server *s, uint32_t id)
 /* Replaces the placeholders of TORQUE and PBS Pro in names of output files. */
 const char *replace_words(const struct server *s, uint32_t id, const char *path, struct arena *a)
 {
-	int64_t index = job_key_index(s->jobs->entries.v[id].key);
+	int64_t index = job_key_index(entry_get(s, id)->key);
 	const char *number = index < 0 ? "" : arena_printf(a, "%lld", (long long)index);
 	struct strbuf name = {0};
 
@@ -97,8 +97,8 @@ const char *replace_words(const struct server *s, uint32_t id, const char *path,
 
 static const char *default_name(const struct server *s, uint32_t id, char letter, struct arena *a)
 {
-	unsigned long long number = job_key_number(s->jobs->entries.v[id].key);
-	int64_t index = job_key_index(s->jobs->entries.v[id].key);
+	unsigned long long number = job_key_number(entry_get(s, id)->key);
+	int64_t index = job_key_index(entry_get(s, id)->key);
 
 	return index < 0 ? arena_printf(a, "%s.%c%llu", files_name(s, id), letter, number)
 			 : arena_printf(a, "%s.%c%llu-%lld", files_name(s, id), letter, number, (long long)index);
@@ -116,7 +116,7 @@ static bool tells_elements_apart(const char *path)
  * as in TORQUE. */
 static const char *element_path(const struct server *s, uint32_t id, const char *path, struct arena *a)
 {
-	int64_t index = job_key_index(s->jobs->entries.v[id].key);
+	int64_t index = job_key_index(entry_get(s, id)->key);
 
 	if (index < 0 || path[strlen(path) - 1] == '/' || tells_elements_apart(path))
 		return path;
@@ -149,7 +149,7 @@ void output_paths(struct server *s, uint32_t id, const json_t *body, struct aren
 {
 	const char *join = member_find_text(body, "join"), *keep = member_find_text(body, "keep"),
 		   *workdir = member_find_text(body, "workdir");
-	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct spec *p = entry_get(s, id)->spec;
 	const struct user *owner = user_known(s, p->uid);
 	const char *home = p->home ? word_text(s, p->home) : owner ? owner->home : "/";
 
@@ -400,7 +400,7 @@ static void draft_devices(const struct server *s, const struct draft *p, struct 
  * again. */
 static void draft_share(const struct server *s, const struct draft *p, struct order *o)
 {
-	const struct spec *x = s->jobs->entries.v[p->t->job].spec;
+	const struct spec *x = entry_get(s, p->t->job)->spec;
 	int64_t cpus = attempt_asked(s, p->t, 0), time = cpus * x->rare->libra.estimate * SHARE_CPU, left;
 
 	if (!x->rare->share)
@@ -448,7 +448,7 @@ static const char *nodefile_path(const struct server *s, const struct draft *p, 
 /* Fills in what differs between hosts. */
 static int draft_prepare(struct server *s, const struct draft *p, struct part_order *ret, struct err *err)
 {
-	const struct spec *spec = s->jobs->entries.v[p->t->job].spec;
+	const struct spec *spec = entry_get(s, p->t->job)->spec;
 	struct order *o = &ret->order;
 	int rc = 0;
 
@@ -516,7 +516,7 @@ static void layout_read(struct server *s, const struct attempt *t, struct arena 
 
 	*ret = (struct layout){.lines = arena_alloc(a, (t->nfrags + 1) * sizeof *ret->lines)};
 	reqtext_init(&text);
-	if (reqtext_parse(&text, word_text(s, s->jobs->entries.v[t->job].spec->resources), a, NULL) < 0)
+	if (reqtext_parse(&text, word_text(s, entry_get(s, t->job)->spec->resources), a, NULL) < 0)
 		reqtext_init(&text);
 	said = text.select;
 	for (int i = 0; i < text.nchunks; i++)
@@ -578,7 +578,7 @@ static char **argv_of(const json_t *body, struct arena *a)
 static void order_common(struct server *s, const struct draft *x, struct order *o)
 {
 	const struct attempt *t = x->t;
-	const struct spec *p = s->jobs->entries.v[t->job].spec;
+	const struct spec *p = entry_get(s, t->job)->spec;
 	struct strbuf id = {0};
 
 	*o = (struct order){.uid = p->uid, .gid = x->who->gid, .umask = -1, .grace = t->grace};
@@ -647,7 +647,7 @@ static void draft_divide(struct draft *p)
 int attempt_prepare(struct server *s, const struct attempt *t, struct arena *a, struct part_order **ret, int *ret_n,
 		    struct err *err)
 {
-	const struct spec *spec = s->jobs->entries.v[t->job].spec;
+	const struct spec *spec = entry_get(s, t->job)->spec;
 	struct draft p = {.t = t, .a = a};
 	const char **hosts;
 	struct order common;

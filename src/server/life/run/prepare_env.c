@@ -190,7 +190,7 @@ static void env_parallel(const struct server *s, const struct draft *p, struct e
 	 * which may be another job's. */
 	env_default(env, "OMPI_MCA_hwloc_base_binding_policy", "none");
 	env_default(env, "PRTE_MCA_hwloc_default_binding_policy", "none");
-	if (s->jobs->entries.v[p->t->job].spec->uid == 0) {
+	if (entry_get(s, p->t->job)->spec->uid == 0) {
 		env_default(env, "OMPI_ALLOW_RUN_AS_ROOT", "1");
 		env_default(env, "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
 	}
@@ -209,7 +209,7 @@ static void env_parallel(const struct server *s, const struct draft *p, struct e
 static void env_job(struct server *s, const struct draft *p, const struct order *o, struct env *env)
 {
 	const struct attempt *t = p->t;
-	const struct entry *e = &s->jobs->entries.v[t->job];
+	const struct entry *e = entry_get(s, t->job);
 	int64_t index = job_key_index(e->key);
 
 	env_set(env, "HOME", p->who->home);

@@ -134,7 +134,7 @@ static const char *given_host(const char *given, struct arena *a)
 
 void output_home(struct server *s, uint32_t id, const json_t *body, bool error, struct arena *a, struct home *ret)
 {
-	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct spec *p = entry_get(s, id)->spec;
 	const char *join = json_string_value(json_object_get(body, "join")),
 		   *keep = json_string_value(json_object_get(body, "keep"));
 	const char *out, *err, *host;

@@ -43,7 +43,7 @@ static int find(struct server *s, const struct asker *who, const char *text, uin
 	if (!one)
 		return err_code(err, CODE_REFUSED, "restart: %.60s is several jobs: name one, such as 12[3]", text);
 
-	const struct entry *e = &s->jobs->entries.v[*ret];
+	const struct entry *e = entry_get(s, *ret);
 
 	if (e->spec->uid != who->uid)
 		return err_code(err, CODE_REFUSED, "restart: job %.60s is not yours: only %s can use its checkpoints",
@@ -61,7 +61,7 @@ static int find(struct server *s, const struct asker *who, const char *text, uin
 
 static int merge(struct server *s, uint32_t id, json_t *given, struct restart *ret, struct err *err)
 {
-	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct spec *p = entry_get(s, id)->spec;
 	int rc = body_read(s, id, &ret->job, err);
 
 	if (rc < 0)
@@ -94,10 +94,10 @@ int restart_read(struct server *s, const struct asker *who, json_t *job, struct 
 		rc = merge(s, id, job, ret, err);
 	if (rc < 0)
 		return rc;
-	ret->key = s->jobs->entries.v[id].key;
+	ret->key = entry_get(s, id)->key;
 	if (json_object_get(job, "script") || json_object_get(job, "script_base64"))
 		return 0;
-	rc = store_get_script(s->store, s->jobs->entries.v[id].spec->script, &text, &ret->script_n, err);
+	rc = store_get_script(s->store, entry_get(s, id)->spec->script, &text, &ret->script_n, err);
 	if (rc < 0)
 		return rc;
 	ret->script = memcpy(arena_alloc(a, ret->script_n + 1), text, ret->script_n);
@@ -124,7 +124,7 @@ int restart_apply(struct submission *x, const struct restart *r, struct err *err
 
 const char *restart_directory(const struct server *s, uint32_t id, struct arena *a)
 {
-	uint64_t key = s->jobs->entries.v[id].spec->rare->restart;
+	uint64_t key = entry_get(s, id)->spec->rare->restart;
 	const char *path = NULL;
 	uint32_t other;
 
@@ -142,6 +142,6 @@ bool restart_awaits(const struct server *s, uint64_t number)
 {
 	uint64_t id;
 
-	return map_get(&s->jobs->restarts, number, &id) && s->jobs->entries.v[id].spec &&
-	       s->jobs->entries.v[id].spec->rare->restart && !entry_ended(s, (uint32_t)id);
+	return map_get(&s->jobs->restarts, number, &id) && entry_get(s, id)->spec &&
+	       entry_get(s, id)->spec->rare->restart && !entry_ended(s, (uint32_t)id);
 }

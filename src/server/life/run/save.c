@@ -68,7 +68,7 @@ static const char *directory(const struct server *s, const struct spec *p, const
 
 const char *save_directory(const struct server *s, uint32_t id, struct arena *a)
 {
-	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct spec *p = entry_get(s, id)->spec;
 	const struct user *owner = user_known(s, p->uid);
 	const char *home = p->home ? word_text(s, p->home) : owner ? owner->home : NULL;
 	struct checkpoint_wish w;
@@ -85,7 +85,7 @@ const char *save_directory(const struct server *s, uint32_t id, struct arena *a)
 
 void save_order(const struct server *s, const struct attempt *t, struct arena *a, struct order *o)
 {
-	const struct entry *e = &s->jobs->entries.v[t->job];
+	const struct entry *e = entry_get(s, t->job);
 	const struct attrs *class = class_attrs(s, e->spec);
 	const char *restarter = attrs_text(class, SET_RESTARTER);
 	struct checkpoint_wish w;
@@ -119,7 +119,7 @@ void save_order(const struct server *s, const struct attempt *t, struct arena *a
 
 bool attempt_save(struct server *s, const struct attempt *t, enum checkpoint_cause cause)
 {
-	const struct spec *p = s->jobs->entries.v[t->job].spec;
+	const struct spec *p = entry_get(s, t->job)->spec;
 	struct arena *a = arena_create();
 	struct signal_order o = {.cause = (uint8_t)cause};
 	struct checkpoint_wish w;
@@ -138,7 +138,7 @@ bool attempt_save(struct server *s, const struct attempt *t, enum checkpoint_cau
 
 bool save_before(const struct server *s, uint32_t id, uint32_t by)
 {
-	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct spec *p = entry_get(s, id)->spec;
 
 	return by == JOB_NONE || !entry_job(s, by)->interactive ||
 	       leave_of(s->attrs, class_saving(s, p), 0, s->clock->now).saves;
@@ -146,7 +146,7 @@ bool save_before(const struct server *s, uint32_t id, uint32_t by)
 
 void saves_note(struct server *s, uint32_t id, uint32_t attempt, const struct saves *v, int64_t lost_ms)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	const struct job_saves *known = e->outcome ? e->outcome->saves : NULL;
 	bool same = known && known->attempt == attempt && memcmp(&known->last, v, sizeof *v) == 0;
 	bool better = v->state == SAVE_GOOD && !(known && known->attempt == attempt && known->last.good >= v->good);
@@ -170,7 +170,7 @@ int64_t saves_free(const struct saves *v)
 
 void saves_ended(struct server *s, const struct attempt *t, const struct result *r, bool cut)
 {
-	const struct entry *e = &s->jobs->entries.v[t->job];
+	const struct entry *e = entry_get(s, t->job);
 	const struct job_saves *known = e->outcome ? e->outcome->saves : NULL;
 	struct saves v = r ? r->saves : known && known->attempt == t->attempt ? known->last : (struct saves){0};
 	int64_t ran = r ? r->ran_ms : attempt_ran(s, t), lost = cut && ran > v.covers_ms ? ran - v.covers_ms : 0;

@@ -64,7 +64,7 @@ static void dependents_count(struct server *s, const char *depend, int change)
 
 void depend_watch(struct server *s, uint32_t id)
 {
-	struct entry *e = &s->jobs->entries.v[id];
+	struct entry *e = entry_get(s, id);
 
 	if (e->watches || !e->spec->depend)
 		return;
@@ -75,7 +75,7 @@ void depend_watch(struct server *s, uint32_t id)
 
 void depend_unwatch(struct server *s, uint32_t id)
 {
-	struct entry *e = &s->jobs->entries.v[id];
+	struct entry *e = entry_get(s, id);
 
 	if (!e->watches)
 		return;

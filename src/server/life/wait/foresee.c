@@ -364,7 +364,7 @@ bool foresee_end(const struct server *s, uint32_t id, int64_t *ret)
 {
 	const struct cluster *c = s->cluster;
 	const struct job *job = entry_job(s, id);
-	int64_t start = job->start, walltime = s->jobs->entries.v[id].spec->walltime;
+	int64_t start = job->start, walltime = entry_get(s, id)->spec->walltime;
 
 	if (job->state != STATE_NOW && job->state != STATE_RUNNING && !foresee_start(s, id, &start))
 		return false;
@@ -379,7 +379,7 @@ bool foresee_array_end(const struct server *s, const struct array *a, int64_t *r
 	int64_t end, last = 0;
 
 	for (uint32_t id = a->first; id < a->first + a->count; id++) {
-		if (!s->jobs->entries.v[id].spec || entry_ended(s, id))
+		if (!entry_get(s, id)->spec || entry_ended(s, id))
 			continue;
 		if (!foresee_end(s, id, &end))
 			return false;
@@ -463,7 +463,7 @@ static void not_reached(const struct server *s, uint32_t id, unsigned block, int
 
 bool foresee_not(const struct server *s, uint32_t id, struct strbuf *why)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	unsigned block = gate_blocks(s->gate, id);
 	struct depends d = {0};
 	size_t before = why->n;

@@ -32,7 +32,7 @@
 
 /* State of the factor; owned by the world. */
 struct hookrank {
-	VEC(double) value;    /* by job; later jobs have no value yet */
+	struct rows value;    /* double, by job; later jobs have no value yet */
 	VEC(uint32_t) again;  /* jobs that were altered */
 	uint32_t at;	      /* next job to ask for; those from here on are new, or due again */
 	int64_t begun;	      /* instant when the present pass began */
@@ -43,11 +43,16 @@ struct hookrank {
 	int64_t weighed;
 };
 
+static double *value_of(const struct hookrank *h, uint32_t id)
+{
+	return rows_at(&h->value, id, sizeof(double));
+}
+
 double hookrank_value(const struct server *s, uint32_t id)
 {
 	const struct hookrank *h = s->world->hookrank;
 
-	return h && id < h->value.n ? h->value.v[id] : 0;
+	return h && id < h->value.n ? *value_of(h, id) : 0;
 }
 
 void hookrank_again(struct server *s, uint32_t id)
@@ -58,14 +63,14 @@ void hookrank_again(struct server *s, uint32_t id)
 
 static bool waits(const struct server *s, uint32_t id)
 {
-	return s->jobs->entries.v[id].spec && entry_job(s, id)->state <= STATE_ALLOCATED;
+	return entry_get(s, id)->spec && entry_job(s, id)->state <= STATE_ALLOCATED;
 }
 
 /* ---- a question ---- */
 
 static void job_write(struct server *s, struct json *j, uint32_t id)
 {
-	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct spec *p = entry_get(s, id)->spec;
 	char group[64];
 	struct strbuf name = {0};
 
@@ -86,10 +91,12 @@ static void values_take(struct server *s, struct hookrank *h)
 		if (!json_is_number(json_array_get(h->ask->values, i)))
 			continue; /* not reached: the previous value still counts */
 		double value = json_number_value(json_array_get(h->ask->values, i));
-		while (h->value.n <= h->asked.v[i])
-			vec_push(&h->value, 0);
-		h->changed |= h->value.v[h->asked.v[i]] != value;
-		h->value.v[h->asked.v[i]] = value;
+		uint32_t id = h->asked.v[i];
+		if (!waits(s, id)) /* it may be forgotten by now */
+			continue;
+		rows_reach(&h->value, id + 1, sizeof(double), &s->jobs->entries);
+		h->changed |= *value_of(h, id) != value;
+		*value_of(h, id) = value;
 	}
 }
 
@@ -100,7 +107,7 @@ static void on_said(struct server *s, void *context)
 	values_take(s, h);
 	/* the others would fail as well: wait for the next pass */
 	if (h->ask->failed || !h->ask->values)
-		h->at = (uint32_t)s->jobs->entries.n;
+		h->at = s->jobs->entries.n;
 	hook_ask_free(h->ask);
 	h->ask = NULL;
 }
@@ -108,7 +115,7 @@ static void on_said(struct server *s, void *context)
 /* Chooses waiting jobs for a question, first from `again`. */
 static void batch_choose(struct server *s, struct hookrank *h)
 {
-	uint32_t end = (uint32_t)s->jobs->entries.n;
+	uint32_t end = s->jobs->entries.n;
 
 	vec_clear(&h->asked);
 	while (h->again.n && h->asked.n < BATCH) {
@@ -116,6 +123,7 @@ static void batch_choose(struct server *s, struct hookrank *h)
 		if (waits(s, id))
 			vec_push(&h->asked, id);
 	}
+	h->at = rows_next(&s->jobs->entries, h->at);
 	for (int i = 0; i < SCAN && h->at < end && h->asked.n < BATCH; i++, h->at++)
 		if (waits(s, h->at))
 			vec_push(&h->asked, h->at);
@@ -145,7 +153,7 @@ static int64_t refresh(const struct server *s)
 static void values_forget(struct server *s, struct hookrank *h)
 {
 	h->changed |= h->value.n > 0;
-	vec_free(&h->value);
+	rows_free(&h->value);
 	vec_clear(&h->again);
 	h->at = 1;
 }
@@ -185,6 +193,7 @@ void hookrank_turn(struct server *s)
 		if (s->clock->now >= h->begun + refresh(s)) {
 			h->at = 1;
 			h->begun = s->clock->now;
+			rows_follow(&h->value, &s->jobs->entries);
 		}
 		batch_choose(s, h);
 		if (h->asked.n)

@@ -60,13 +60,13 @@ static bool in_line(const struct server *s, uint32_t id)
 {
 	const struct job *job = entry_job(s, id);
 
-	return s->jobs->entries.v[id].spec && (job->state == STATE_HELD || job_waits(job));
+	return entry_get(s, id)->spec && (job->state == STATE_HELD || job_waits(job));
 }
 
 static void ladder_build(const struct server *s, struct ladder *l, uint32_t owner)
 {
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
-		const struct spec *p = s->jobs->entries.v[id].spec;
+	JOBS_EACH(s, id) {
+		const struct spec *p = entry_get(s, id)->spec;
 		if (!in_line(s, id) || p->owner != owner)
 			continue;
 		struct rung rung = {entry_job(s, id)->rank, p->priority, id};

@@ -246,10 +246,11 @@ void overlay_wants(struct server *s, struct overlay *o, overlay_sizes *ret, bool
 	most_note(s, o);
 	supply_find(s, o, &idle);
 	uint32_t id = o->from < s->jobs->entries.n ? o->from : 0, asked = 0;
-	for (id = id ? id : 1; id < s->jobs->entries.n && wanted < o->nodes && asked < LIMITS_MOST; id++) {
+	for (id = rows_next(&s->jobs->entries, id ? id : 1);
+	     id < s->jobs->entries.n && wanted < o->nodes && asked < LIMITS_MOST;
+	     id = rows_next(&s->jobs->entries, id + 1)) {
 		const struct job *job = entry_job(s, id);
-		if (!s->jobs->entries.v[id].spec || !job_waits(job) || gate_blocks(s->gate, id) ||
-		    job->walltime > longest)
+		if (!entry_get(s, id)->spec || !job_waits(job) || gate_blocks(s->gate, id) || job->walltime > longest)
 			continue;
 		if (job->request != request || job->allowed != allowed)
 			needs = lacks(s, o, job->request, &amount) == RES_MAX
@@ -257,11 +258,11 @@ void overlay_wants(struct server *s, struct overlay *o, overlay_sizes *ret, bool
 					: 0;
 		request = job->request;
 		allowed = job->allowed;
-		if (needs == 0 || s->jobs->entries.v[id].spec == limited)
+		if (needs == 0 || entry_get(s, id)->spec == limited)
 			continue;
 		strbuf_clear(&limit);
 		if (sched_limit_text(s->sched, id, &reached, &over, &limit)) {
-			limited = s->jobs->entries.v[id].spec;
+			limited = entry_get(s, id)->spec;
 			asked++;
 			continue;
 		}

@@ -41,7 +41,7 @@ void priority_parties(struct server *s)
 
 void job_prioritized(struct server *s, uint32_t id, const struct priority_settings *x, struct prioritized *ret)
 {
-	const struct spec *p = s->jobs->entries.v[id].spec; /* NULL: what-if */
+	const struct spec *p = entry_get(s, id)->spec; /* NULL: what-if */
 
 	prioritized_of(ret, s->cluster, entry_job(s, id));
 	if (p && x->weight[FACTOR_FAIRSHARE] != 0)

@@ -55,11 +55,11 @@ uint32_t *keys_now(struct server *s)
 	uint64_t keys, any;
 
 	numbers_named(s, &named);
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
-		const struct spec *p = s->jobs->entries.v[id].spec;
+	JOBS_EACH(s, id) {
+		const struct spec *p = entry_get(s, id)->spec;
 		if (!p || entry_ended(s, id))
 			continue;
-		uint64_t number = job_key_number(s->jobs->entries.v[id].key), hash = party_hash(p);
+		uint64_t number = job_key_number(entry_get(s, id)->key), hash = party_hash(p);
 		bool own = map_get(&named, number, &any);
 		if (own || !map_get(&known, hash, &keys)) {
 			keys = reserved_keys(s, p, number);
@@ -77,11 +77,11 @@ static void keys_give(struct server *s)
 {
 	uint32_t *keys = keys_now(s);
 
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
-		const struct spec *p = s->jobs->entries.v[id].spec;
+	JOBS_EACH(s, id) {
+		const struct spec *p = entry_get(s, id)->spec;
 		if (p && !entry_ended(s, id))
-			sched_keys(s->sched, id, keys[id],
-				   reserved_bound(s, p, job_key_number(s->jobs->entries.v[id].key)), s->clock->now);
+			sched_keys(s->sched, id, keys[id], reserved_bound(s, p, job_key_number(entry_get(s, id)->key)),
+				   s->clock->now);
 	}
 	free(keys);
 }
@@ -124,7 +124,7 @@ void reservations_turn(struct server *s)
 
 static bool admitted(const struct server *s, const struct object *next, uint32_t id)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	char number[24];
 	struct reservation_party p = reserved_party(s, e->spec, job_key_number(e->key), number);
 
@@ -155,7 +155,7 @@ static void concern(struct server *s, const struct object *next, const struct pi
 	if (map_get(seen, x->job, &any))
 		return;
 	map_set(seen, x->job, 1);
-	if (!s->jobs->entries.v[x->job].spec || admitted(s, next, x->job))
+	if (!entry_get(s, x->job)->spec || admitted(s, next, x->job))
 		return;
 	vec_push(ret, (struct concerned){.job = x->job,
 					 .end = until(s, x),
@@ -172,10 +172,10 @@ static void amounts_concern(struct server *s, const struct object *next, const s
 	reservation_amounts(next, s->cluster, &amounts, NULL);
 	for (size_t a = 0; a < amounts.n && spans->n; a++) {
 		int64_t left = s->cluster->amounts.v[amounts.v[a].amount].total - amounts.v[a].count;
-		for (int pass = 0; pass < 2; pass++)
-			for (uint32_t id = 1; id < s->jobs->entries.n && (pass == 0 || left < 0); id++) {
+		for (int pass = 0; pass < 2 && (pass == 0 || left < 0); pass++)
+			JOBS_EACH(s, id) {
 				int64_t has =
-					!s->jobs->entries.v[id].spec || !plan_holds(s->plan, id)
+					!entry_get(s, id)->spec || !plan_holds(s->plan, id)
 						? 0
 						: request_portion(cluster_job_request(s->cluster, entry_job(s, id)),
 								  amounts.v[a].amount);
@@ -196,7 +196,7 @@ static void amounts_concern(struct server *s, const struct object *next, const s
 static bool counts(struct server *s, const struct object *next, const struct piece *x, const struct span *span)
 {
 	return (x->running || entry_job(s, x->job)->guaranteed) && span->start < until(s, x) &&
-	       (x->live || span->end > x->start) && s->jobs->entries.v[x->job].spec && !admitted(s, next, x->job);
+	       (x->live || span->end > x->start) && entry_get(s, x->job)->spec && !admitted(s, next, x->job);
 }
 
 /* Adds jobs that are not admitted and have more of a node in a span than the reservation leaves

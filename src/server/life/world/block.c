@@ -93,7 +93,7 @@ static void settle(struct server *s, uint32_t id)
 	const struct job *job = entry_job(s, id);
 	bool blocked = gate_blocks(s->gate, id) != 0;
 
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 
 	/* A job that begins as held has been so since its submission: its record has no other
 	 * time. */
@@ -111,7 +111,7 @@ static bool is_waiting(const struct server *s, uint32_t id)
 
 void block_begin(struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	struct gate_terms t = terms_of(s, e->spec);
 	struct strbuf why = {0};
 
@@ -146,7 +146,7 @@ void block_clear(struct server *s, uint32_t id, unsigned bits)
 
 void block_fit(struct server *s, uint32_t id)
 {
-	if (misfits(s, s->jobs->entries.v[id].spec))
+	if (misfits(s, entry_get(s, id)->spec))
 		block_set(s, id, BLOCK_MISFIT);
 	else
 		block_clear(s, id, BLOCK_MISFIT);
@@ -154,8 +154,8 @@ void block_fit(struct server *s, uint32_t id)
 
 void block_ways(struct server *s)
 {
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
-		if (s->jobs->entries.v[id].spec && is_waiting(s, id))
+	JOBS_EACH(s, id)
+		if (entry_get(s, id)->spec && is_waiting(s, id))
 			block_fit(s, id);
 }
 
@@ -169,14 +169,14 @@ void block_due(struct server *s)
 
 void block_explain(struct server *s, uint32_t id, struct strbuf *out)
 {
-	struct gate_terms t = terms_of(s, s->jobs->entries.v[id].spec);
+	struct gate_terms t = terms_of(s, entry_get(s, id)->spec);
 
 	gate_explain(s->gate, &t, out);
 }
 
 void block_unmet(struct server *s, uint32_t id, gate_relation relation, void *context)
 {
-	struct gate_terms t = terms_of(s, s->jobs->entries.v[id].spec);
+	struct gate_terms t = terms_of(s, entry_get(s, id)->spec);
 
 	gate_unmet(s->gate, &t, relation, context);
 }

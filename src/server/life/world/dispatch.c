@@ -134,7 +134,7 @@ static void on_stopped(struct server *s, const struct event *e, struct strbuf *w
 	    attempt_save(s, t, is_move(s, e) ? SAVE_MOVE : SAVE_PREEMPTED))
 		return;
 	if (t->ordered)
-		attempt_kill(s, t, setting_of(s, s->jobs->entries.v[e->job].spec, SET_KILL_DELAY));
+		attempt_kill(s, t, setting_of(s, entry_get(s, e->job)->spec, SET_KILL_DELAY));
 	else
 		attempt_gone(s, t);
 }
@@ -142,7 +142,7 @@ static void on_stopped(struct server *s, const struct event *e, struct strbuf *w
 /* Remembers a deleted job with its comment, which later events would replace. */
 static void doomed_note(struct server *s, uint32_t id)
 {
-	const struct outcome *o = s->jobs->entries.v[id].outcome;
+	const struct outcome *o = entry_get(s, id)->outcome;
 
 	vec_push(&s->agenda->doomed, ((struct doomed){id, o && o->comment ? mem_strdup(o->comment) : NULL}));
 }
@@ -154,7 +154,7 @@ static bool is_for_own(const struct server *s, const struct event *e)
 	if (e->by == JOB_NONE || e->by == e->job)
 		return false;
 
-	const struct spec *p = s->jobs->entries.v[e->job].spec, *by = s->jobs->entries.v[e->by].spec;
+	const struct spec *p = entry_get(s, e->job)->spec, *by = entry_get(s, e->by)->spec;
 
 	return p->uid == by->uid || (p->account && p->account == by->account);
 }
@@ -165,7 +165,7 @@ void dispatch_listener(void *context, const struct event *e)
 	struct server *s = context;
 	struct payload p = *(const struct payload *)(e->detail ? e->detail : &nothing);
 	/* a user was promised that it ends */
-	bool doomed = s->jobs->entries.v[e->job].intent == INTENT_DELETE;
+	bool doomed = entry_get(s, e->job)->intent == INTENT_DELETE;
 	bool ends = e->type == EVENT_FINISH || e->type == EVENT_EXPIRE || e->type == EVENT_DELETE;
 	struct strbuf why = {0};
 
@@ -185,7 +185,7 @@ void dispatch_listener(void *context, const struct event *e)
 		if (why.n)
 			p.text = why.text;
 		if (e->type == EVENT_PREEMPT) {
-			p.spent_ms = p.used ? p.ran_ms : ran_until_now(s, &s->jobs->entries.v[e->job]);
+			p.spent_ms = p.used ? p.ran_ms : ran_until_now(s, e->job);
 			p.moves = is_move(s, e);
 			p.billed = is_for_own(s, e);
 			credits_stopped(s, e->job, p.spent_ms, p.retried || p.billed);
@@ -254,13 +254,12 @@ static void settle_once(struct server *s)
 	}
 	vec_clear(&s->agenda->doomed);
 	for (size_t i = 0; i < s->agenda->returned.n; i++)
-		if (s->jobs->entries.v[s->agenda->returned.v[i]].spec &&
-		    s->jobs->entries.v[s->agenda->returned.v[i]].holds)
+		if (entry_get(s, s->agenda->returned.v[i])->spec && entry_get(s, s->agenda->returned.v[i])->holds)
 			/* held while it ran; it comes again */
 			start_recall(s, s->agenda->returned.v[i]);
 	for (size_t i = 0; i < s->agenda->returned.n; i++)
 		/* it may have been held in the meantime */
-		if (s->jobs->entries.v[s->agenda->returned.v[i]].spec &&
+		if (entry_get(s, s->agenda->returned.v[i])->spec &&
 		    entry_job(s, s->agenda->returned.v[i])->state <= STATE_ALLOCATED)
 			block_begin(s, s->agenda->returned.v[i]);
 	vec_clear(&s->agenda->returned);
@@ -283,7 +282,7 @@ static void lingering_kill(struct server *s, uint32_t id)
 	for (uint32_t n = entry_job(s, id)->attempt; n > 0; n--) {
 		const struct attempt *t = attempt_find(s, id, n);
 		if (t && t->ordered) {
-			attempt_kill(s, t, setting_of(s, s->jobs->entries.v[id].spec, SET_KILL_DELAY));
+			attempt_kill(s, t, setting_of(s, entry_get(s, id)->spec, SET_KILL_DELAY));
 			return; /* there is only one: the next starts when it is gone */
 		}
 	}
@@ -304,7 +303,7 @@ void job_end_waiting(struct server *s, uint32_t id, enum end_cause cause, const 
 
 static bool plan_on(const struct server *s, uint32_t id, uint32_t node)
 {
-	for (uint32_t i = 0; plan_holds(s->plan, id) && i < s->plan->holds.v[id].nfrags; i++)
+	for (uint32_t i = 0; plan_holds(s->plan, id) && i < plan_hold(s->plan, id)->nfrags; i++)
 		if (plan_place(s->plan, id, i)->node == (int32_t)node)
 			return true;
 	return false;
@@ -367,7 +366,7 @@ void dispatch_starts(struct server *s)
 		const struct attempt *t = attempt_find(s, id, job->attempt);
 		if (job->state != STATE_NOW || (t && t->ordered))
 			continue;
-		if (s->jobs->entries.v[id].intent != INTENT_NONE) { /* deleted while it waited */
+		if (entry_get(s, id)->intent != INTENT_NONE) { /* deleted while it waited */
 			start_withdraw(s, id, NULL);
 			continue;
 		}
@@ -387,10 +386,10 @@ static int protocol_check(const struct server *s, const struct attempt *t, const
 
 	if (!a || a->protocol >= PROTOCOL)
 		return 0;
-	if (a->protocol < PROTOCOL_LAUNCHER && class_is_spmd(s, s->jobs->entries.v[t->job].spec))
+	if (a->protocol < PROTOCOL_LAUNCHER && class_is_spmd(s, entry_get(s, t->job)->spec))
 		return err_set(err, -EPROTO,
 			       "its agent has protocol %d, and jobs of class %s need %d: upgrade shunt-agent there",
-			       a->protocol, word_text(s, s->jobs->entries.v[t->job].spec->class), PROTOCOL_LAUNCHER);
+			       a->protocol, word_text(s, entry_get(s, t->job)->spec->class), PROTOCOL_LAUNCHER);
 	if (a->protocol < PROTOCOL_SCRIPT && first->nscript > SCRIPT_BEFORE)
 		return err_set(
 			err, -EPROTO,
@@ -434,7 +433,7 @@ static size_t attempt_order(struct server *s, struct attempt *t)
  * this job waits for them. */
 static bool owner_known(struct server *s, uint32_t id)
 {
-	struct user_key k = {USER_BY_ID, s->jobs->entries.v[id].spec->uid, NULL};
+	struct user_key k = {USER_BY_ID, entry_get(s, id)->spec->uid, NULL};
 	const struct user *u;
 	enum lookup l = users_find(s, k, &u, NULL);
 
@@ -578,7 +577,7 @@ static void failure_words(const struct server *s, const struct failure *f, struc
  * or held for an administrator to look at. */
 static void job_failed(struct server *s, uint32_t id, const struct failure *f)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	bool interactive = e->spec->interactive, hold;
 	uint64_t script = e->spec->script;
 	struct strbuf text = {0}, comment = {0};
@@ -639,7 +638,7 @@ static void on_attempt_refused(void *context, const struct refusal *r)
 	}
 	attempt_free(s, t);
 	/* it was withdrawn */
-	if (s->jobs->entries.v[id].intent == INTENT_DELETE || (!r->reason && !r->host))
+	if (entry_get(s, id)->intent == INTENT_DELETE || (!r->reason && !r->host))
 		start_undo(s, id, NULL);
 	else
 		job_failed(s, id, &f);
@@ -665,11 +664,11 @@ static struct payload result_payload(const struct server *s, uint32_t id, const 
 {
 	return (struct payload){
 		.exit_status = r->how == RESULT_SIGNALED ? 256 + r->status : r->status,
-		.cause = s->jobs->entries.v[id].intent == INTENT_DELETE ? END_DELETED
-			 : r->cause == CAUSE_WALLTIME			? END_WALLTIME
-			 : r->cause == CAUSE_MEMORY && !r->disk		? END_MEMORY
-			 : r->cause == CAUSE_HUNG_UP			? END_HUNG_UP
-									: END_ITSELF,
+		.cause = entry_get(s, id)->intent == INTENT_DELETE ? END_DELETED
+			 : r->cause == CAUSE_WALLTIME		   ? END_WALLTIME
+			 : r->cause == CAUSE_MEMORY && !r->disk	   ? END_MEMORY
+			 : r->cause == CAUSE_HUNG_UP		   ? END_HUNG_UP
+								   : END_ITSELF,
 		.used = true,
 		.cpu_ms = r->cpu_ms,
 		.memory_kib = r->memory_kib,
@@ -701,7 +700,7 @@ static void result_finish(struct server *s, uint32_t id, const struct result *r)
 	if (r->reason && *r->reason)
 		p.text = r->reason;
 	else if (p.cause == END_WALLTIME)
-		p.text = limit_text(&s->jobs->entries.v[id]);
+		p.text = limit_text(entry_get(s, id));
 	finish(s, id, &p);
 }
 
@@ -767,7 +766,7 @@ static const char *retries_of(struct server *s, uint32_t id, const char *known)
  * would do so again. */
 static bool retry(struct server *s, uint32_t id, const struct result *r, const char *known)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	bool memory = r->cause == CAUSE_MEMORY;
 	int64_t code = r->how == RESULT_SIGNALED ? 128 + r->status : r->status;
 	struct retries retries = {0};
@@ -812,7 +811,7 @@ static bool stopped_too_late(const struct server *s, uint32_t id, uint32_t attem
 	const struct job *job = entry_job(s, id);
 	const struct attempt *next = attempt_find(s, id, job->attempt);
 
-	if (r->how == RESULT_NOT_STARTED || r->cause != CAUSE_ITSELF || entry_away(&s->jobs->entries.v[id]))
+	if (r->how == RESULT_NOT_STARTED || r->cause != CAUSE_ITSELF || entry_away(entry_get(s, id)))
 		return false;
 	return job->state <= STATE_ALLOCATED ||
 	       (job->state == STATE_NOW && job->attempt != attempt && !(next && next->ordered));
@@ -846,7 +845,7 @@ static void on_attempt_ended(void *context, const struct result *r)
 	if (r->how != RESULT_NOT_STARTED) {
 		failures_ran(s, t);
 		saves_ended(s, t, r,
-			    (!current && !late) || s->jobs->entries.v[id].intent == INTENT_RERUN ||
+			    (!current && !late) || entry_get(s, id)->intent == INTENT_RERUN ||
 				    r->cause == CAUSE_WALLTIME);
 	}
 	if (!current) {
@@ -860,16 +859,16 @@ static void on_attempt_ended(void *context, const struct result *r)
 	t->retries = NULL;
 	attempt_free(s, t);
 	if (r->how == RESULT_NOT_STARTED) {
-		if (s->jobs->entries.v[id].intent == INTENT_DELETE)
+		if (entry_get(s, id)->intent == INTENT_DELETE)
 			start_undo(s, id, NULL);
-		else if (s->jobs->entries.v[id].intent == INTENT_RERUN && r->cause == CAUSE_ORDERED)
+		else if (entry_get(s, id)->intent == INTENT_RERUN && r->cause == CAUSE_ORDERED)
 			requeue(s, id, NULL);
 		else
 			job_failed(s, id,
 				   &(struct failure){.node = node,
 						     .reason = r->reason ? r->reason : "no reason was given",
 						     .unclear = r->unclear});
-	} else if (s->jobs->entries.v[id].intent == INTENT_RERUN) {
+	} else if (entry_get(s, id)->intent == INTENT_RERUN) {
 		requeue(s, id, r);
 	} else if (!retry(s, id, r, retries)) {
 		result_finish(s, id, r);
@@ -899,7 +898,7 @@ static void on_attempt_lost(void *context, const char *tag, const char *host, co
 	if (!is_current(s, id, attempt))
 		return;
 
-	struct entry *e = &s->jobs->entries.v[id];
+	struct entry *e = entry_get(s, id);
 
 	if (!why)
 		why = "its processes were lost (killed from outside, or the machine went down)";

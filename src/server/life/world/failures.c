@@ -86,7 +86,7 @@ static uint32_t allowed_now(struct server *s, const struct entry *e, int64_t but
 /* Returns true if other nodes than this one could hold the job. */
 static bool could_go_elsewhere(struct server *s, uint32_t id, int64_t node)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 
 	return node != NODE_ANY && e->spec->request != UINT32_MAX &&
 	       world_could_hold_on(s, e->spec, allowed_now(s, e, node)) != FIT_NO;
@@ -108,8 +108,8 @@ static int64_t retry_at(const struct server *s, uint32_t id, uint32_t step)
 bool failures_decide(struct server *s, uint32_t id, const struct failure *f, struct retry *ret)
 {
 	const struct job *job = entry_job(s, id);
-	struct job_failures *old = s->jobs->entries.v[id].failures;
-	const struct outcome *o = s->jobs->entries.v[id].outcome;
+	struct job_failures *old = entry_get(s, id)->failures;
+	const struct outcome *o = entry_get(s, id)->outcome;
 	bool anew = !old || (f->lost && job->state == STATE_RUNNING && o &&
 			     s->clock->boot_us - o->began_us >= LONG_RUN * INT64_C(1000000));
 	uint32_t most = (uint32_t)attrs_number(s->attrs, SET_MAX_START_FAILURES);
@@ -150,10 +150,10 @@ void failures_comment(const struct failure *f, const struct retry *r, bool held,
 
 bool failures_update(struct server *s, uint32_t id)
 {
-	const struct job_failures *f = s->jobs->entries.v[id].failures;
+	const struct job_failures *f = entry_get(s, id)->failures;
 	int64_t next = TIME_NEVER;
 
-	sched_allow(s->sched, id, allowed_now(s, &s->jobs->entries.v[id], NODE_ANY), s->clock->now);
+	sched_allow(s->sched, id, allowed_now(s, entry_get(s, id), NODE_ANY), s->clock->now);
 	if (!f)
 		return false;
 	for (size_t i = 0; i < f->avoids.n; i++)
@@ -168,7 +168,7 @@ bool failures_update(struct server *s, uint32_t id)
 
 void failures_text(const struct server *s, uint32_t id, struct strbuf *out)
 {
-	const struct job_failures *f = s->jobs->entries.v[id].failures;
+	const struct job_failures *f = entry_get(s, id)->failures;
 	char when[32];
 	int n = 0;
 
@@ -281,7 +281,7 @@ static bool strikes_dispute(struct server *s, uint64_t job, int64_t but, bool di
 
 void failures_blame(struct server *s, uint32_t id, const struct failure *f)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 	struct node_info *n = &s->hosts->nodes.v[f->node == NODE_ANY ? 0 : f->node];
 	const struct avoidance *a = avoidance_find(e->failures, (uint32_t)f->node);
 	struct strike *x;
@@ -311,8 +311,8 @@ void failures_blame(struct server *s, uint32_t id, const struct failure *f)
 
 void failures_started(struct server *s, uint32_t id)
 {
-	if (s->jobs->entries.v[id].failures)
-		strikes_dispute(s, s->jobs->entries.v[id].key, NODE_ANY, false);
+	if (entry_get(s, id)->failures)
+		strikes_dispute(s, entry_get(s, id)->key, NODE_ANY, false);
 }
 
 void failures_ran(struct server *s, const struct attempt *t)
@@ -377,7 +377,7 @@ void failures_due(struct server *s)
 			life_due(s, id);
 			continue;
 		}
-		if (!s->jobs->entries.v[id].spec || entry_ended(s, id) || entry_job(s, id)->state >= STATE_NOW)
+		if (!entry_get(s, id)->spec || entry_ended(s, id) || entry_job(s, id)->state >= STATE_NOW)
 			continue;
 		if (!failures_update(s, id))
 			block_clear(s, id, BLOCK_RETRY);

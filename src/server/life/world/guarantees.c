@@ -25,7 +25,7 @@ static bool waits_guaranteed(const struct server *s, uint32_t id)
 {
 	const struct job *job = entry_job(s, id);
 
-	return s->jobs->entries.v[id].spec && job->guaranteed && job_waits(job);
+	return entry_get(s, id)->spec && job->guaranteed && job_waits(job);
 }
 
 /* ---- the changes ---- */
@@ -35,10 +35,9 @@ static void settings_try(const struct server *s, struct forecast *copy, const st
 	struct cluster *c = forecast_cluster(copy);
 
 	c->settings.tolerance = attrs_number(s->attrs, SET_TOLERANCE);
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
-		if (s->jobs->entries.v[id].spec && !entry_ended(s, id) && !entry_running(s, id))
-			cluster_job(c, id)->ending =
-				ending_of(s, s->jobs->entries.v[id].spec, entry_job(s, id)->saving);
+	JOBS_EACH(s, id)
+		if (entry_get(s, id)->spec && !entry_ended(s, id) && !entry_running(s, id))
+			cluster_job(c, id)->ending = ending_of(s, entry_get(s, id)->spec, entry_job(s, id)->saving);
 	sched_resize(forecast_sched(copy), s->clock->now);
 }
 
@@ -82,9 +81,9 @@ static void (*const tries[RISK_KINDS])(const struct server *s, struct forecast *
 /* Finds running jobs that may not have met their deadlines when a shutdown ends them. */
 static void ended_find(const struct server *s, int64_t at, job_vec *ret)
 {
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+	JOBS_EACH(s, id) {
 		const struct job *job = entry_job(s, id);
-		if (s->jobs->entries.v[id].spec && job->guaranteed && entry_running(s, id) &&
+		if (entry_get(s, id)->spec && job->guaranteed && entry_running(s, id) &&
 		    job->start + cluster_run(s->cluster, job) > at)
 			vec_push(ret, id);
 	}
@@ -93,7 +92,7 @@ static void ended_find(const struct server *s, int64_t at, job_vec *ret)
 /* Finds jobs planned to start while no job is started. */
 static void unstarted_find(const struct server *s, const struct risk *x, job_vec *ret)
 {
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
+	JOBS_EACH(s, id)
 		if (waits_guaranteed(s, id) && plan_holds(s->plan, id) && entry_job(s, id)->start >= x->at &&
 		    entry_job(s, id)->start < x->until)
 			vec_push(ret, id);
@@ -117,7 +116,7 @@ static void broken_find(const struct server *s, const struct risk *x, job_vec *r
 {
 	struct forecast *copy = NULL;
 
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+	JOBS_EACH(s, id) {
 		if (!waits_guaranteed(s, id))
 			continue;
 		if (!copy)

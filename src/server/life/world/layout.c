@@ -24,7 +24,7 @@ static int32_t node_held(const struct server *s, uint32_t id, const bool *nodes)
 	const struct cluster *c = s->cluster;
 	bool whole = cluster_job_request(c, entry_job(s, id))->whole == WHOLE_HOST;
 
-	for (uint32_t i = 0; plan_holds(s->plan, id) && i < s->plan->holds.v[id].nfrags; i++) {
+	for (uint32_t i = 0; plan_holds(s->plan, id) && i < plan_hold(s->plan, id)->nfrags; i++) {
 		int32_t first = plan_place(s->plan, id, i)->node, n = first;
 		do {
 			if (nodes[n])
@@ -37,10 +37,10 @@ static int32_t node_held(const struct server *s, uint32_t id, const bool *nodes)
 
 int layout_check(struct server *s, const bool *nodes, struct err *err)
 {
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+	JOBS_EACH(s, id) {
 		struct strbuf name = {0};
 		int32_t n;
-		if (!s->jobs->entries.v[id].spec || entry_ended(s, id) || entry_job(s, id)->state < STATE_NOW)
+		if (!entry_get(s, id)->spec || entry_ended(s, id) || entry_job(s, id)->state < STATE_NOW)
 			continue;
 		n = node_held(s, id, nodes);
 		if (n == NODE_ANY)
@@ -58,8 +58,8 @@ int layout_check(struct server *s, const bool *nodes, struct err *err)
 
 void layout_change(struct server *s, const bool *nodes)
 {
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
-		if (!s->jobs->entries.v[id].spec || !job_waits(entry_job(s, id)) || node_held(s, id, nodes) == NODE_ANY)
+	JOBS_EACH(s, id) {
+		if (!entry_get(s, id)->spec || !job_waits(entry_job(s, id)) || node_held(s, id, nodes) == NODE_ANY)
 			continue;
 		sched_withdraw(s->sched, id, s->clock->now);
 		sched_readmit(s->sched, id, s->clock->now);

@@ -29,7 +29,7 @@
 /* Adds up the wait of a job's first start. */
 static void stats_begun(struct server *s, uint32_t id)
 {
-	const struct spec *p = s->jobs->entries.v[id].spec;
+	const struct spec *p = entry_get(s, id)->spec;
 	int64_t due = p->at > p->created ? p->at : p->created;
 
 	s->stats->started++;
@@ -42,19 +42,19 @@ static void stats_begun(struct server *s, uint32_t id)
 static void stats_settled(struct server *s, uint32_t id)
 {
 	s->stats->finished++;
-	s->stats->failed += s->jobs->entries.v[id].exit_status != 0;
+	s->stats->failed += entry_get(s, id)->exit_status != 0;
 }
 
 /* Updates the queue's count: it may accept another job. */
 static void queue_settled(struct server *s, uint32_t id)
 {
-	total_count(s, s->jobs->entries.v[id].spec, -1);
+	total_count(s, entry_get(s, id)->spec, -1);
 	s->turn->route = true;
 }
 
 static void array_settled(struct server *s, uint32_t id)
 {
-	uint64_t key = s->jobs->entries.v[id].key;
+	uint64_t key = entry_get(s, id)->key;
 	struct array *a = job_key_index(key) >= 0 ? array_find(s, job_key_number(key)) : NULL;
 
 	if (a)
@@ -63,7 +63,7 @@ static void array_settled(struct server *s, uint32_t id)
 
 static void forgets_settled(struct server *s, uint32_t id)
 {
-	heap_push(&s->agenda->forgets, s->clock->now + keep_of(s, s->jobs->entries.v[id].spec), id, 0);
+	heap_push(&s->agenda->forgets, s->clock->now + keep_of(s, entry_get(s, id)->spec), id, 0);
 }
 
 static void accounting_begun(struct server *s, uint32_t id)
@@ -83,7 +83,7 @@ static void mail_begun(struct server *s, uint32_t id)
 
 static void mail_settled(struct server *s, uint32_t id)
 {
-	mail_event(s, id, s->jobs->entries.v[id].cause == END_ITSELF ? MAIL_END : MAIL_ABORT);
+	mail_event(s, id, entry_get(s, id)->cause == END_ITSELF ? MAIL_END : MAIL_ABORT);
 }
 
 static void hooks_begun(struct server *s, uint32_t id)

@@ -69,8 +69,10 @@ static void outage_store(struct server *s)
 
 static void jobs_stop(struct server *s, const struct outage *x)
 {
-	for (uint32_t id = 1; id < s->jobs->entries.n && x->kind != OUTAGE_LEAVE; id++) {
-		if (!s->jobs->entries.v[id].spec || !entry_running(s, id))
+	if (x->kind == OUTAGE_LEAVE)
+		return;
+	JOBS_EACH(s, id) {
+		if (!entry_get(s, id)->spec || !entry_running(s, id))
 			continue;
 		if (x->kind == OUTAGE_END)
 			job_kill(s, id, &(struct payload){.intent = INTENT_DELETE, .delay = -1, .who = x->who});

@@ -161,7 +161,7 @@ static int64_t victim_takes(void *context, uint32_t job)
 static struct yield yield_of(void *context, uint32_t job)
 {
 	const struct server *s = context;
-	const struct entry *e = &s->jobs->entries.v[job];
+	const struct entry *e = entry_get(s, job);
 	const struct spec *p = e->spec;
 	bool saved = e->outcome && e->outcome->saves && e->outcome->saves->last.good;
 	struct leave x;
@@ -227,7 +227,7 @@ void world_begin(struct server *s)
 	gate_watch(s->gate, census_marks(s));
 	s->limits = limits_create();
 	s->world->scratch = cluster_add_job(s->cluster)->id;
-	vec_push(&s->jobs->entries, (struct entry){0});
+	rows_add(&s->jobs->entries, sizeof(struct entry));
 	any.shape = cluster_shape(s->cluster, &one);
 	/* also when there are no nodes yet */
 	s->jobs->fallback = cluster_intern(s->cluster, &any, 1);
@@ -389,8 +389,8 @@ static bool endings_update(struct server *s)
 {
 	bool any = false;
 
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
-		const struct spec *p = s->jobs->entries.v[id].spec;
+	JOBS_EACH(s, id) {
+		const struct spec *p = entry_get(s, id)->spec;
 		struct job *job = entry_job(s, id);
 		int64_t ending;
 		if (!p || entry_ended(s, id) || entry_running(s, id))
@@ -416,8 +416,8 @@ static bool savings_update(struct server *s)
 	int64_t saving = 0;
 	bool any = false;
 
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
-		const struct spec *p = s->jobs->entries.v[id].spec;
+	JOBS_EACH(s, id) {
+		const struct spec *p = entry_get(s, id)->spec;
 		if (!p || !p->checkpoint || entry_ended(s, id))
 			continue;
 		if (p->checkpoint != checkpoint || p->class != class)
@@ -486,11 +486,11 @@ static void plan_anew(struct server *s, bool folded)
 	struct plan *old = s->plan, *p = plan_create(s->cluster);
 
 	plan_advance(p, s->clock->now);
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+	JOBS_EACH(s, id) {
 		const struct job *job = entry_job(s, id);
 		bool lives = job->state == STATE_NOW || job->state == STATE_RUNNING;
 		bool kept = folded ? job->state == STATE_CANDIDATE : sched_kept(s->sched, id);
-		if (!s->jobs->entries.v[id].spec || !plan_holds(old, id) ||
+		if (!entry_get(s, id)->spec || !plan_holds(old, id) ||
 		    (!lives && job->state != STATE_ALLOCATED && !kept))
 			continue;
 		plan_adopt(p, old, id);
@@ -515,8 +515,8 @@ void world_rebuild(struct server *s)
 	map_fini(&s->world->tried);
 	foresee_again(s);
 	plan_anew(s, false);
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
-		if (s->jobs->entries.v[id].spec)
+	JOBS_EACH(s, id)
+		if (entry_get(s, id)->spec)
 			sched_restore(s->sched, id, s->clock->now);
 	world_gates(s);
 	sched_resize(s->sched, s->clock->now);
@@ -525,7 +525,7 @@ void world_rebuild(struct server *s)
 
 void world_request(struct server *s, uint32_t id)
 {
-	struct spec *p = s->jobs->entries.v[id].spec;
+	struct spec *p = entry_get(s, id)->spec;
 	struct job *job = entry_job(s, id);
 	bool queued = job_waits(job);
 	uint32_t request;
@@ -543,7 +543,7 @@ void world_request(struct server *s, uint32_t id)
 
 static bool waits(const struct server *s, uint32_t id)
 {
-	const struct entry *e = &s->jobs->entries.v[id];
+	const struct entry *e = entry_get(s, id);
 
 	return e->spec && (job_waits(entry_job(s, id)) || entry_job(s, id)->state == STATE_HELD);
 }
@@ -552,16 +552,16 @@ void world_changed(struct server *s)
 {
 	partitions_lay(s);
 	queues_lay(s);
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++)
+	JOBS_EACH(s, id)
 		if (waits(s, id))
 			world_request(s, id);
-		else if (s->jobs->entries.v[id].spec)
-			spec_lay(s, s->jobs->entries.v[id].spec);
+		else if (entry_get(s, id)->spec)
+			spec_lay(s, entry_get(s, id)->spec);
 	for (size_t i = 0; i < s->jobs->arrays.n; i++)
 		if (s->jobs->arrays.v[i]->spec)
 			spec_lay(s, s->jobs->arrays.v[i]->spec);
 	world_rebuild(s);
-	for (uint32_t id = 1; id < s->jobs->entries.n; id++) {
+	JOBS_EACH(s, id) {
 		if (!waits(s, id))
 			continue;
 		failures_update(s, id); /* sets its nodes in the new scheduler */
