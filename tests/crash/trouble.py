@@ -41,10 +41,10 @@ class Case:
             time.sleep(0.05)
         self.says(text)
 
-    def completed(self, jobs):
+    def completed(self, jobs, states="C"):
         until = time.monotonic() + 30
-        while any(self.instance.get("/v1/jobs/" + j.id)["state"] != "C" for j in jobs):
-            assert time.monotonic() < until, "jobs do not end"
+        while any(self.instance.get("/v1/jobs/" + j.id)["state"] not in states for j in jobs):
+            assert time.monotonic() < until, "jobs do not end" if states == "C" else "jobs do not start"
             time.sleep(0.05)
 
     def settle(self):
@@ -183,9 +183,9 @@ def clock(case, program):
                                      ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=0")
     case.instance.up()
     for hours in (5, -7, 2, -30):
-        case.submit(3, sleep=1)
+        running = case.submit(3, sleep=1)
         case.submit(2, indices=[1, 2], sleep=0.4)
-        time.sleep(0.3)
+        case.completed(running, "REC")
         set_clock(hours)
         case.submit(2)
         case.instance.get("/v1/plan")
