@@ -24,6 +24,7 @@
 #include "run/handover.h"
 #include "run/live.h"
 #include "support/nest.h"
+#include "support/skip.h"
 
 /* Runs an order up to its end. Returns its shepherd. */
 static pid_t shepherd_of(struct nest *n, const struct order *o)
@@ -152,7 +153,7 @@ static void test_users(void **state)
 	pid_t first = 0;
 
 	if (geteuid() != 0 || !other)
-		skip();
+		skip_because("needs root, and another account");
 	mkdir(nest_path(n, "open"), 0777);
 	chmod(nest_path(n, "open"), 0777);
 	for (int i = 1; i < 7; i++) {
