@@ -27,7 +27,7 @@ static const char ssh[] = "#!/bin/sh\ncd ${0%/*}\necho \"$1 $2 $3 $4 $5 $6\" >as
 
 struct told {
 	int over;
-	char warning[300];
+	char warning[5][150]; /* the last one of each host, n1 to n4 */
 };
 
 static char dir[64];
@@ -48,7 +48,9 @@ static void over(void *arg, int id)
 
 static void warn(void *arg, const char *text)
 {
-	snprintf(((struct told *)arg)->warning, sizeof told.warning, "%s", text);
+	char *host = ((struct told *)arg)->warning[text[sizeof "ssh: n" - 1] - '0'];
+
+	snprintf(host, sizeof told.warning[0], "%s", text);
 }
 
 static int setup(void **state)
@@ -137,7 +139,7 @@ static void lives(void **state)
 	assert_string_equal(r.failure, "");
 	r = ended(p, 4, 1000);
 	assert_true(r.state == REQUEST_FAILED && r.fate == FATE_ENDED);
-	assert_string_equal(told.warning,
+	assert_string_equal(told.warning[4],
 			    "ssh: n4: it ended without a word; it is tried again in 10 s at the earliest");
 	assert_int_equal(told.over, 3);
 	assert_true(p->kind->look(p, 1, &r));
@@ -197,7 +199,7 @@ static void pauses(void **state)
 		ended(p, i + 1, now);
 		snprintf(text, sizeof text, "ssh: n2: no?way to n2; it is tried again in %d s at the earliest",
 			 (int)wanted[i]);
-		assert_string_equal(told.warning, text);
+		assert_string_equal(told.warning[2], text);
 		p->kind->poll(p, now + wanted[i] - 1);
 		limits_are(p, 0, 0);
 		now += wanted[i];
