@@ -119,7 +119,7 @@ static void poll_children(struct provider *p, int64_t now)
 		return;
 	for (int i = 0; i < l->options.workers; i++) {
 		struct child *c = &l->child[i];
-		if (c->pid || (c->deaths && start(l, i) == 0 && c->deaths < DEATHS_MOST))
+		if (c->pid || (c->deaths && c->deaths < DEATHS_MOST && start(l, i) == 0))
 			continue;
 		l->request.state = REQUEST_FAILED;
 		l->request.ended = now_seconds();
