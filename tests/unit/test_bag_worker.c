@@ -61,7 +61,7 @@ struct broker {
 	size_t at;
 };
 
-static struct broker begin(int64_t cpus, int64_t gpus)
+static struct broker begin_for(int64_t cpus, int64_t gpus, int64_t seconds)
 {
 	int fd[2];
 	struct broker b = {0};
@@ -73,7 +73,7 @@ static struct broker begin(int64_t cpus, int64_t gpus)
 		close(fd[0]);
 		_exit(worker_run(fd[1],
 				 &(struct worker_offer){
-					 .name = "w", .cpus = cpus, .gpus = gpus, .memory = -1, .seconds = -1},
+					 .name = "w", .cpus = cpus, .gpus = gpus, .memory = -1, .seconds = seconds},
 				 &err) >= 0
 			      ? 0
 			      : 1);
@@ -81,6 +81,11 @@ static struct broker begin(int64_t cpus, int64_t gpus)
 	close(fd[1]);
 	b.fd = fd[0];
 	return b;
+}
+
+static struct broker begin(int64_t cpus, int64_t gpus)
+{
+	return begin_for(cpus, gpus, -1);
 }
 
 static struct wire next(struct broker *b)
@@ -197,6 +202,20 @@ static void large(void **state)
 	assert_int_equal(total, 3000000);
 	assert_int_equal(chunks, 3000000 / WIRE_OUTPUT);
 	assert_int_equal(end(&b), 0);
+}
+
+/* When its time is up it ends, also if nothing comes from anybody. */
+static void time_is_up(void **state)
+{
+	(void)state;
+	struct broker b = begin_for(1000, 0, 1);
+	int status;
+
+	next(&b);
+	assert_int_equal(waitpid(b.pid, &status, 0), b.pid);
+	assert_int_equal(status, 0);
+	close(b.fd);
+	strbuf_fini(&b.in);
 }
 
 static void limits_and_drops(void **state)
@@ -350,9 +369,13 @@ static void dies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words), cmocka_unit_test(runs),
-		cmocka_unit_test(large), cmocka_unit_test(limits_and_drops),
-		cmocka_unit_test(grace), cmocka_unit_test(dies),
+		cmocka_unit_test(words),
+		cmocka_unit_test(runs),
+		cmocka_unit_test(large),
+		cmocka_unit_test(time_is_up),
+		cmocka_unit_test(limits_and_drops),
+		cmocka_unit_test(grace),
+		cmocka_unit_test(dies),
 	};
 	return cmocka_run_group_tests_name("bag_worker", tests, NULL, NULL);
 }
