@@ -510,12 +510,11 @@ static void test_order(void **state)
 	assert_false(there(w, "scripts/8.1.job.sh"));
 }
 
-/* Plays what a server of protocol 1 sent; only names and directories are this test's. */
-static void test_order_of_older_server(void **state)
+/* Plays what a server of that protocol sent; only names, directories and the script are this test's. */
+static void older_server(struct world *w, const char *recorded)
 {
 	static const char script[] = "[ \"$(cat $PBS_NODEFILE)\" = n1 ] && exit 3\n";
-	struct world *w = *state;
-	json_t *frames = json_load_file(SHUNT_ROOT "/tests/fixtures/frames/server-1.json", 0, NULL);
+	json_t *frames = json_load_file(recorded, 0, NULL);
 	json_t *hello = json_array_get(frames, 0), *o = json_object_get(json_array_get(frames, 1), "order");
 	char path[160];
 
@@ -529,12 +528,28 @@ static void test_order_of_older_server(void **state)
 	snprintf(path, sizeof path, "%s/older", w->work);
 	json_object_set_new(o, "out", json_string(path));
 	json_object_set_new(o, "err", json_string(path));
+	if (json_object_get(o, "script_sha256")) {
+		script_print_make(&order_print, script, strlen(script));
+		json_object_set_new(o, "script_sha256", json_string(order_print.sha256));
+		json_object_set_new(o, "script_hash", json_integer(order_print.hash));
+		order_print.hash = 0;
+	}
 	link_pack(now(w)->link, NULL, 0, "O", hello);
 	TURN_UNTIL(&w->loop, frame_with(w, "ping", ""));
 	link_pack(now(w)->link, script, strlen(script), "O", json_array_get(frames, 1));
 	TURN_UNTIL(&w->loop, frame_with(w, "ended", "\"1.1\"") || frame_with(w, "refused", "\"1.1\""));
 	assert_holds(frame_with(w, "ended", "\"1.1\""), "\"status\":3");
 	json_decref(frames);
+}
+
+static void test_order_of_protocol_1(void **state)
+{
+	older_server(*state, SHUNT_ROOT "/tests/fixtures/frames/server-1.json");
+}
+
+static void test_order_of_protocol_2(void **state)
+{
+	older_server(*state, SHUNT_ROOT "/tests/fixtures/frames/server-2.json");
 }
 
 /* A server without a version is too old: the agent leaves, and says why. */
@@ -814,7 +829,8 @@ int main(int argc, char **argv)
 		WORLD(test_join),
 		WORLD(test_join_impostor),
 		JOINED(test_order),
-		JOINED(test_order_of_older_server),
+		JOINED(test_order_of_protocol_1),
+		JOINED(test_order_of_protocol_2),
 		JOINED(test_server_too_old),
 		JOINED(test_signal_and_clean),
 		JOINED(test_restart),
