@@ -304,14 +304,14 @@ static void heap_make(struct cursor *i)
 }
 
 /* Returns true if an entry of a group may fit into the gap (NULL: anything). The jobs are sorted by
- * class, then by length: the first one of a class decides for it. */
+ * class, then by length: the first one of a class says if any is short enough. */
 static bool group_fits(const struct cursor *i, size_t block, unsigned group, const struct gap *gap)
 {
 	const struct queued *v;
 	size_t n = group_entries(i, block, group, &v), k = 0;
 
 	if (n && gap && v[0].class == v[n - 1].class)
-		return ranks_entry_fits(v, gap);
+		return gap_fits(gap, v->class, v->length);
 	while (k < n && gap && !ranks_entry_fits(&v[k], gap))
 		k++;
 	return k < n;
@@ -416,7 +416,7 @@ static struct queued *rising_at(struct cursor *i, const struct gap *gap, size_t 
 		}
 		struct spot at = ranks_find(i->queue, top.shape, top.job);
 		struct queued *e = ranks_at(i->queue, &at);
-		if (e && e->job == top.job)
+		if (e && e->job == top.job && (!gap || ranks_entry_fits(e, gap)))
 			return e;
 		heap_drop(i);
 	}

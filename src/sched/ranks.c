@@ -18,6 +18,7 @@
 #define REBUILD 8		     /* a batch of more than 1 / REBUILD of the entries is merged with all of them */
 
 struct ranks_block {
+	struct summary summary;
 	size_t n;
 	bool borrowed; /* is in a scratch */
 	/* the entries, in `room`: the first one can be removed without moving the others */
@@ -46,59 +47,162 @@ static int32_t reach_of(int64_t length)
 	return (int32_t)(length < REACH_MOST ? length : REACH_MOST);
 }
 
-static void summary_add(struct reach *s, const struct queued *e)
+static void summary_clear(struct summary *s)
 {
-	int32_t *shortest = &s->length[e->class];
+	s->made = true;
+	memset(s->stale, 0, sizeof s->stale);
+	for (int k = 0; k < RANKS_CLASSES; k++)
+		s->least[k].length = s->least[k].cpus = INT32_MAX;
+}
 
-	if (reach_of(e->length) < *shortest)
-		*shortest = reach_of(e->length);
+static void least_add(struct summary *s, unsigned class, int32_t length, int32_t cpus)
+{
+	if (length < s->least[class].length)
+		s->least[class].length = length;
+	if (cpus < s->least[class].cpus)
+		s->least[class].cpus = cpus;
+}
+
+static void summary_add(struct summary *s, const struct queued *e)
+{
+	least_add(s, e->class, reach_of(e->length), e->cpus);
+}
+
+/* Notes that an entry has left. */
+static void summary_left(struct summary *s, const struct queued *e)
+{
+	if (reach_of(e->length) == s->least[e->class].length || e->cpus == s->least[e->class].cpus)
+		s->stale[e->class / 64] |= UINT64_C(1) << e->class % 64;
+}
+
+/* Returns true if a class is marked as stale; it is empty then, and no longer marked. */
+static bool summary_reset(struct summary *s, unsigned class)
+{
+	uint64_t bit = UINT64_C(1) << class % 64;
+
+	if (!(s->stale[class / 64] & bit))
+		return false;
+	s->stale[class / 64] &= ~bit;
+	s->least[class].length = s->least[class].cpus = INT32_MAX;
+	return true;
 }
 
 static void summary_make(struct ranks *r, size_t block)
 {
-	const struct ranks_block *b = r->block[block];
-	struct reach *s = &r->shortest[block];
+	struct ranks_block *b = r->block[block];
 
-	for (int k = 0; k < RANKS_CLASSES; k++)
-		s->length[k] = INT32_MAX;
+	summary_clear(&b->summary);
 	r->first[block] = b->n ? b->v->key : 0;
 	r->planned[block] = 0;
 	for (size_t i = 0; i < b->n; i++) {
-		summary_add(s, &b->v[i]);
+		summary_add(&b->summary, &b->v[i]);
 		r->planned[block] += b->v[i].planned != TIME_NEVER;
 	}
 }
 
-/* Makes the summary of a block again for one class, after an entry of it was removed. */
-static void summary_renew(struct ranks *r, size_t block, unsigned class)
+/* Makes the summary of a block exact for a class. */
+static void block_renew(struct ranks_block *b, unsigned class)
 {
-	const struct ranks_block *b = r->block[block];
-	struct reach *s = &r->shortest[block];
-
-	s->length[class] = INT32_MAX;
+	if (!summary_reset(&b->summary, class))
+		return;
 	for (size_t i = 0; i < b->n; i++)
 		if (b->v[i].class == class)
-			summary_add(s, &b->v[i]);
+			summary_add(&b->summary, &b->v[i]);
+}
+
+static void span_make(const struct ranks *r, size_t span)
+{
+	struct summary *s = &r->span[span];
+
+	summary_clear(s);
+	for (size_t k = span * RANKS_SPAN; k < (span + 1) * RANKS_SPAN; k++) {
+		const struct summary *b = &r->block[k]->summary;
+		for (unsigned i = 0; i < RANKS_CLASSES / 64; i++)
+			s->stale[i] |= b->stale[i];
+		for (unsigned i = 0; i < RANKS_CLASSES; i++)
+			least_add(s, i, b->least[i].length, b->least[i].cpus);
+	}
+}
+
+static void span_renew(const struct ranks *r, size_t span, unsigned class)
+{
+	struct summary *s = &r->span[span];
+
+	if (!summary_reset(s, class))
+		return;
+	for (size_t k = span * RANKS_SPAN; k < (span + 1) * RANKS_SPAN; k++) {
+		const struct summary *b = &r->block[k]->summary;
+		block_renew(r->block[k], class);
+		least_add(s, class, b->least[class].length, b->least[class].cpus);
+	}
+}
+
+/* Returns the summary of the span of a block, or NULL if there is none. */
+static struct summary *span_of(const struct ranks *r, size_t block)
+{
+	size_t span = block / RANKS_SPAN;
+
+	return span < r->nblocks / RANKS_SPAN && r->span[span].made ? &r->span[span] : NULL;
+}
+
+/* Notes that the blocks from one on will be others. */
+static void spans_drop(struct ranks *r, size_t block)
+{
+	for (size_t k = block / RANKS_SPAN; k < r->nblocks / RANKS_SPAN; k++)
+		r->span[k].made = false;
+}
+
+/* Makes room for the spans of `cap` blocks. */
+static void spans_reserve(struct ranks *r, size_t cap)
+{
+	if (cap >= RANKS_SPAN)
+		r->span = mem_realloc(r->span, cap / RANKS_SPAN, sizeof *r->span);
+	for (size_t k = r->nblocks / RANKS_SPAN; k < cap / RANKS_SPAN; k++)
+		r->span[k].made = false;
+}
+
+static bool may_fit(const struct summary *s, unsigned class, const struct gap *gap)
+{
+	return s->least[class].length <= gap->length[class] && s->least[class].cpus <= gap->cpus;
 }
 
 bool ranks_block_fits(const struct ranks *r, size_t block, const struct gap *gap)
 {
-	const struct reach *shortest = &r->shortest[block];
+	struct ranks_block *b = r->block[block];
 
-	for (unsigned i = 0; i < gap->n; i++)
-		if (shortest->length[gap->open[i]] <= gap->reach.length[gap->open[i]])
+	for (unsigned i = 0; i < gap->n; i++) {
+		if (!may_fit(&b->summary, gap->open[i], gap))
+			continue;
+		block_renew(b, gap->open[i]);
+		if (may_fit(&b->summary, gap->open[i], gap))
 			return true;
+	}
+	return false;
+}
+
+/* Returns true if a job of a span, all of whose blocks are there, may fit. */
+static bool span_fits(const struct ranks *r, size_t span, const struct gap *gap)
+{
+	if (!r->span[span].made)
+		span_make(r, span);
+	for (unsigned i = 0; i < gap->n; i++) {
+		if (!may_fit(&r->span[span], gap->open[i], gap))
+			continue;
+		span_renew(r, span, gap->open[i]);
+		if (may_fit(&r->span[span], gap->open[i], gap))
+			return true;
+	}
 	return false;
 }
 
 bool gap_fits(const struct gap *gap, unsigned class, int64_t length)
 {
-	return reach_of(length) <= gap->reach.length[class];
+	return reach_of(length) <= gap->length[class];
 }
 
 bool ranks_entry_fits(const struct queued *e, const struct gap *gap)
 {
-	return gap_fits(gap, e->class, e->length);
+	return e->cpus <= gap->cpus && gap_fits(gap, e->class, e->length);
 }
 
 /* ---- blocks ---- */
@@ -150,8 +254,8 @@ static void blocks_reserve(struct ranks *r)
 	if (r->nblocks < r->cap)
 		return;
 	r->cap = r->cap * 2 + 4;
+	spans_reserve(r, r->cap);
 	r->block = mem_realloc(r->block, r->cap, sizeof *r->block);
-	r->shortest = mem_realloc(r->shortest, r->cap, sizeof *r->shortest);
 	r->planned = mem_realloc(r->planned, r->cap, sizeof *r->planned);
 	r->first = mem_realloc(r->first, r->cap, sizeof *r->first);
 	r->note = mem_realloc(r->note, r->cap, sizeof *r->note);
@@ -163,8 +267,8 @@ static struct ranks_block *block_add(struct ranks *r, size_t at)
 	struct ranks_block *b = mem_alloc(sizeof *b);
 
 	blocks_reserve(r);
+	spans_drop(r, at);
 	memmove(r->block + at + 1, r->block + at, (r->nblocks - at) * sizeof *r->block);
-	memmove(r->shortest + at + 1, r->shortest + at, (r->nblocks - at) * sizeof *r->shortest);
 	memmove(r->planned + at + 1, r->planned + at, (r->nblocks - at) * sizeof *r->planned);
 	memmove(r->first + at + 1, r->first + at, (r->nblocks - at) * sizeof *r->first);
 	memmove(r->note + at + 1, r->note + at, (r->nblocks - at) * sizeof *r->note);
@@ -190,10 +294,10 @@ static void block_room(struct ranks_block *b, size_t more)
 static void block_drop(struct ranks *r, size_t at)
 {
 	block_free(r, at);
+	spans_drop(r, at);
 	r->nblocks--;
 	r->shape++;
 	memmove(r->block + at, r->block + at + 1, (r->nblocks - at) * sizeof *r->block);
-	memmove(r->shortest + at, r->shortest + at + 1, (r->nblocks - at) * sizeof *r->shortest);
 	memmove(r->planned + at, r->planned + at + 1, (r->nblocks - at) * sizeof *r->planned);
 	memmove(r->first + at, r->first + at + 1, (r->nblocks - at) * sizeof *r->first);
 	memmove(r->note + at, r->note + at + 1, (r->nblocks - at) * sizeof *r->note);
@@ -206,6 +310,7 @@ static void block_split(struct ranks *r, size_t at, bool end)
 	struct ranks_block *next = block_add(r, at + 1), *b = r->block[at];
 
 	note_drop(r, at);
+	spans_drop(r, at);
 	next->n = end ? 0 : b->n / 2;
 	b->n -= next->n;
 	memcpy(next->v, b->v + b->n, next->n * sizeof *b->v);
@@ -225,6 +330,7 @@ static void block_join(struct ranks *r, size_t at)
 	if ((b->n >= FEW && next->n >= FEW) || b->n + next->n > FILLED)
 		return;
 	note_drop(r, at);
+	spans_drop(r, at);
 	block_room(b, next->n);
 	memcpy(b->v + b->n, next->v, next->n * sizeof *b->v);
 	b->n += next->n;
@@ -301,14 +407,28 @@ struct spot ranks_after(const struct ranks *r, double key, uint32_t job)
 	return at;
 }
 
+/* Returns the first block, from one on, that is not in a span in which no job fits. */
+static size_t block_from(const struct ranks *r, size_t block, const struct gap *gap, size_t *scanned)
+{
+	for (; block % RANKS_SPAN == 0 && block + RANKS_SPAN <= r->nblocks; block += RANKS_SPAN) {
+		++*scanned;
+		if (span_fits(r, block / RANKS_SPAN, gap))
+			break;
+	}
+	return block;
+}
+
 struct queued *ranks_fit(const struct ranks *r, struct spot *at, const struct gap *gap, size_t *scanned)
 {
 	for (ranks_at(r, at); at->block < r->nblocks; *at = (struct spot){at->block + 1, 0}) {
-		const struct ranks_block *b = r->block[at->block];
+		const struct ranks_block *b;
 		size_t from = at->at;
+		if (from == 0 && (at->block = block_from(r, at->block, gap, scanned)) == r->nblocks)
+			break;
 		++*scanned;
 		if (!ranks_block_fits(r, at->block, gap))
 			continue;
+		b = r->block[at->block];
 		while (at->at < b->n && !ranks_entry_fits(&b->v[at->at], gap))
 			at->at++;
 		*scanned += at->at - from;
@@ -348,6 +468,7 @@ void ranks_insert(struct ranks *r, const struct queued *e)
 {
 	struct spot at;
 	struct ranks_block *b;
+	struct summary *span;
 
 	if (r->nblocks == 0) {
 		block_add(r, 0);
@@ -360,6 +481,7 @@ void ranks_insert(struct ranks *r, const struct queued *e)
 			at = (struct spot){at.block + 1, at.at - r->block[at.block]->n};
 	}
 	b = r->block[at.block];
+	span = span_of(r, at.block);
 	note_change(r, at.block, at.at, 1);
 	block_room(b, 1);
 	memmove(b->v + at.at + 1, b->v + at.at, (b->n - at.at) * sizeof *b->v);
@@ -369,7 +491,9 @@ void ranks_insert(struct ranks *r, const struct queued *e)
 	r->n++;
 	r->nplanned += e->planned != TIME_NEVER;
 	r->planned[at.block] += e->planned != TIME_NEVER;
-	summary_add(&r->shortest[at.block], e);
+	summary_add(&b->summary, e);
+	if (span)
+		summary_add(span, e);
 }
 
 /* Returns the position of an entry that is there. */
@@ -386,12 +510,14 @@ size_t ranks_remove(struct ranks *r, double key, uint32_t job)
 {
 	struct spot at = spot_there(r, key, job);
 	struct ranks_block *b = r->block[at.block];
+	struct summary *span = span_of(r, at.block);
 	size_t moved = b->n - at.at - 1;
-	unsigned class = b->v[at.at].class;
-	int32_t length = reach_of(b->v[at.at].length);
 	bool planned = b->v[at.at].planned != TIME_NEVER;
 
 	assert(at.at < b->n && b->v[at.at].job == job);
+	summary_left(&b->summary, &b->v[at.at]);
+	if (span)
+		summary_left(span, &b->v[at.at]);
 	note_change(r, at.block, at.at, -1);
 	r->nplanned -= planned;
 	r->planned[at.block] -= planned;
@@ -409,8 +535,6 @@ size_t ranks_remove(struct ranks *r, double key, uint32_t job)
 		return moved;
 	}
 	r->first[at.block] = b->v->key;
-	if (length == r->shortest[at.block].length[class])
-		summary_renew(r, at.block, class);
 	if (b->n < FEW) {
 		block_join(r, at.block);
 		if (at.block > 0)
@@ -494,15 +618,15 @@ void ranks_merge(struct ranks *r, queued_vec *batch)
 
 void ranks_copy(struct ranks *to, const struct ranks *from, struct scratch *scratch)
 {
-	*to = (struct ranks){.nblocks = from->nblocks, .cap = from->nblocks, .n = from->n, .nplanned = from->nplanned};
+	*to = (struct ranks){.cap = from->nblocks, .n = from->n, .nplanned = from->nplanned};
 	if (from->nblocks == 0)
 		return;
+	spans_reserve(to, to->cap);
+	to->nblocks = from->nblocks;
 	to->block = mem_alloc(to->cap * sizeof *to->block);
-	to->shortest = mem_alloc(to->cap * sizeof *to->shortest);
 	to->planned = mem_alloc(to->cap * sizeof *to->planned);
 	to->first = mem_alloc(to->cap * sizeof *to->first);
 	to->note = mem_zalloc(to->cap * sizeof *to->note);
-	memcpy(to->shortest, from->shortest, to->nblocks * sizeof *to->shortest);
 	memcpy(to->planned, from->planned, to->nblocks * sizeof *to->planned);
 	memcpy(to->first, from->first, to->nblocks * sizeof *to->first);
 	for (size_t i = 0; i < to->nblocks; i++) {
@@ -510,6 +634,7 @@ void ranks_copy(struct ranks *to, const struct ranks *from, struct scratch *scra
 		b->n = from->block[i]->n;
 		b->borrowed = scratch != NULL;
 		b->v = b->room;
+		b->summary = from->block[i]->summary;
 		memcpy(b->v, from->block[i]->v, b->n * sizeof *b->v);
 		to->block[i] = b;
 	}
@@ -525,7 +650,7 @@ void ranks_free(struct ranks *r)
 	for (size_t i = 0; i < r->nblocks; i++)
 		block_free(r, i);
 	free(r->block);
-	free(r->shortest);
+	free(r->span);
 	free(r->planned);
 	free(r->first);
 	free(r->note);

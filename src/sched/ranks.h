@@ -3,9 +3,11 @@
  *
  * The entries are in blocks of at most RANKS_BLOCK: adding or removing one moves only others of its
  * block, and what a scan reads is contiguous. A summary of each block shows if any of its jobs may
- * fit, so a scan for jobs that fill a gap skips all other blocks.
+ * fit, so a scan for jobs that fill a gap skips all other blocks. In a long list, summaries of
+ * RANKS_SPAN blocks each let it skip them together.
  *
- * Invariants: no block is empty; a summary is exact.
+ * Invariants: no block is empty; a summary is exact, except that for a class marked as stale it may
+ * promise a job that has left.
  */
 #ifndef SCHED_RANKS_H
 #define SCHED_RANKS_H
@@ -18,6 +20,7 @@
 #include "base/vec.h"
 
 #define RANKS_BLOCK 256
+#define RANKS_SPAN 16	  /* blocks of a span */
 #define RANKS_CLASSES 256 /* classes of jobs by what they need (sizes.h) */
 
 struct queued {
@@ -32,20 +35,26 @@ struct queued {
 
 typedef VEC(struct queued) queued_vec;
 
-/* Longest job that a gap can hold, or shortest job of a block, per class; seconds. */
-struct reach {
-	int32_t length[RANKS_CLASSES];
-};
-
-/* What a scan looks for: jobs of the `n` classes of `open` that are not too long. */
+/* What a scan looks for: jobs of the `n` classes of `open` that are neither too long nor too
+ * wide. */
 struct gap {
-	struct reach reach;
+	int64_t cpus;		       /* most CPUs of a job of any class */
+	int32_t length[RANKS_CLASSES]; /* longest job of each class, seconds */
 	unsigned n;
 	uint8_t open[RANKS_CLASSES];
 };
 
 #define REACH_NONE (-1)		   /* a gap holds no job of the class */
 #define REACH_MOST (INT32_MAX - 1) /* lengths above it count as this; a block without a job has more */
+
+/* Least length and CPUs of the jobs of each class; INT32_MAX: there is none. */
+struct summary {
+	bool made;
+	uint64_t stale[RANKS_CLASSES / 64]; /* classes for which both may be too low */
+	struct {
+		int32_t length, cpus;
+	} least[RANKS_CLASSES];
+};
 
 #define RANKS_GROUPS 16				     /* groups of a block */
 #define RANKS_GROUP (RANKS_BLOCK / RANKS_GROUPS * 2) /* maximum entries of a group */
@@ -67,7 +76,7 @@ struct spot {
 
 struct ranks {
 	struct ranks_block **block;
-	struct reach *shortest;	 /* by block */
+	struct summary *span;	 /* by RANKS_SPAN blocks, made when a scan needs it */
 	uint32_t *planned;	 /* by block: entries with a planned start */
 	double *first;		 /* by block: key of the first entry */
 	struct ranks_note *note; /* by block */
@@ -92,10 +101,11 @@ struct queued *ranks_nth(const struct ranks *r, size_t i);
 struct spot ranks_find(const struct ranks *r, double key, uint32_t job);
 /* Returns the position of the first entry behind (key, job), which need not be there. */
 struct spot ranks_after(const struct ranks *r, double key, uint32_t job);
-/* Moves to the first entry, from `at` on, of a job that may fit into the gap, and returns it, or
- * NULL. It may be somewhat too wide. *scanned grows by the entries and blocks examined. */
+/* Moves to the first entry, from `at` on, of a job that fits into the gap, and returns it, or NULL.
+ * *scanned grows by the entries, blocks and spans examined. */
 struct queued *ranks_fit(const struct ranks *r, struct spot *at, const struct gap *gap, size_t *scanned);
-/* Block by block: writes the entries and returns their number; returns true if a job may fit. */
+/* Block by block: writes the entries and returns their number; returns true if a job may fit: the
+ * shortest and the narrowest of a class need not be the same job. */
 size_t ranks_entries(const struct ranks *r, size_t block, const struct queued **ret);
 bool ranks_block_fits(const struct ranks *r, size_t block, const struct gap *gap);
 bool ranks_entry_fits(const struct queued *e, const struct gap *gap);

@@ -170,6 +170,7 @@ void sizes_gap(const struct sched *s, struct gap *ret)
 	bool hold = sizes_hold(s);
 
 	ret->n = 0;
+	ret->cpus = s->window.cpus[0];
 	for (unsigned word = 0; word < RANKS_CLASSES / 64; word++)
 		for (uint64_t used = s->sizes.used[word]; used; used &= used - 1) {
 			unsigned class = word * 64 + (unsigned)__builtin_ctzll(used);
@@ -177,7 +178,7 @@ void sizes_gap(const struct sched *s, struct gap *ret)
 			int32_t length = REACH_NONE;
 			if (cpus <= s->window.cpus[0])
 				length = gap_length(s, cpus, hold ? sizes_until(&s->sizes, class) : TIME_NEVER);
-			ret->reach.length[class] = length;
+			ret->length[class] = length;
 			if (length != REACH_NONE)
 				ret->open[ret->n++] = (uint8_t) class;
 		}

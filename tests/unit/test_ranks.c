@@ -19,7 +19,7 @@
 #include "sched/sched_internal.h"
 #include "support/world.h"
 
-#define JOBS 3000
+#define JOBS 9000 /* two spans and more */
 
 /* Entries that the list should have, sorted. */
 struct model {
@@ -59,11 +59,11 @@ static void check_order(const struct ranks *r, const struct model *m)
 
 static struct gap gap_draw(struct rng *rng)
 {
-	struct gap gap = {0};
+	struct gap gap = {.cpus = rng_below(rng, 2) ? INT32_MAX : (int64_t)rng_below(rng, 70000)};
 
 	for (int c = 0; c < RANKS_CLASSES; c++) {
-		gap.reach.length[c] = rng_below(rng, 2) ? (int32_t)rng_below(rng, 3000) : REACH_NONE;
-		if (gap.reach.length[c] != REACH_NONE)
+		gap.length[c] = rng_below(rng, 2) ? (int32_t)rng_below(rng, 3000) : REACH_NONE;
+		if (gap.length[c] != REACH_NONE)
 			gap.open[gap.n++] = (uint8_t)c;
 	}
 	return gap;
@@ -78,13 +78,13 @@ static void check_fit(const struct ranks *r, const struct model *m, struct rng *
 	size_t scanned = 0, k = 0;
 
 	for (; (e = ranks_fit(r, &at, &gap, &scanned)); at.at++) {
-		while (k < m->n && m->v[k].length > gap.reach.length[m->v[k].class])
+		while (k < m->n && !ranks_entry_fits(&m->v[k], &gap))
 			k++;
 		assert_true(k < m->n);
 		assert_int_equal(e->job, m->v[k++].job);
 	}
 	for (; k < m->n; k++)
-		assert_true(m->v[k].length > gap.reach.length[m->v[k].class]);
+		assert_false(ranks_entry_fits(&m->v[k], &gap));
 }
 
 /* Plans some jobs, or unplans them, and visits those that are planned, then those that are not. */
@@ -177,7 +177,7 @@ static void grow_and_shrink(struct ranks *r, struct model *m, struct rng *rng, b
 {
 	queued_vec batch = {0};
 	bool growing = rng_below(rng, 2);
-	size_t steps = rng_below(rng, 700), k = 0;
+	size_t steps = rng_below(rng, rng_below(rng, 6) ? 700 : 8000), k = 0;
 
 	for (size_t i = 0; i < steps; i++) {
 		uint32_t job = (uint32_t)rng_below(rng, JOBS);
@@ -303,7 +303,7 @@ static void check_cursor(struct sched *s, struct model *m, struct rng *rng, bool
 		cursor_seek(&i, m->v[k].key, m->v[k].job);
 	}
 	for (kept = k; k < m->n; k++) {
-		if (m->v[k].length > gap.reach.length[m->v[k].class]) {
+		if (!ranks_entry_fits(&m->v[k], &gap)) {
 			m->v[kept++] = m->v[k];
 			continue;
 		}
