@@ -7,9 +7,11 @@
 #include <string.h>
 
 #include "base/base64.h"
+#include "base/codec.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "client/client.h"
+#include "client/sitework.h"
 #include "cmd/lib/object.h"
 #include "cmd/lib/query.h"
 
@@ -17,29 +19,31 @@
 
 /* Reports to the server. Returns -errno if it does not answer, which ends the round. A job that is
  * no longer away counts as success. */
-static int report(struct courier *k, const json_t *job, json_t *what)
+static int report(struct courier *k, const struct site_job *job, struct site_report what)
 {
 	struct err err;
 
-	if (!what) /* a text from the site is not UTF-8 */
-		what = json_pack("{s:s, s:s}", "result", "trouble", "why", "what it answered can't be read");
-	json_object_set(what, "try", json_object_get(job, "try"));
-	int rc = client_ask_json(k->home, "POST", api_path("/v1/courier/%s", object_text(job, "name")), what, NULL,
-				 &err);
-	json_decref(what);
+	what.try = job->try;
+	json_t *body = schema_json(&site_report_schema, &what);
+	int rc = client_ask_json(k->home, "POST", api_path("/v1/courier/%s", job->name), body, NULL, &err);
+	json_decref(body);
 	return rc;
 }
 
-static void trouble(struct courier *k, const json_t *job, const struct err *err)
+static void trouble(struct courier *k, const struct site_job *job, const char *why)
 {
-	report(k, job, json_pack("{s:s, s:s}", "result", "trouble", "why", err->text));
+	report(k, job, (struct site_report){.result = SITE_TROUBLE, .why = why});
 }
 
 /* Handles an answer that no site gives: what the site has done is not known. */
-static void strange(struct courier *k, const json_t *job)
+static void strange(struct courier *k, const struct site_job *job)
 {
-	report(k, job,
-	       json_pack("{s:s, s:s}", "result", "trouble", "why", "its answer is not one of a Shunt server's"));
+	trouble(k, job, "its answer is not one of a Shunt server's");
+}
+
+static void accepted(struct courier *k, const struct site_job *job, const char *id)
+{
+	report(k, job, (struct site_report){.result = SITE_ACCEPTED, .there = id});
 }
 
 /* Returns true if an error is the site's final answer, not a problem of the connection or of the
@@ -56,50 +60,53 @@ static bool is_final(const struct client *c, int rc)
 
 /* Withdraws the job from the site, which then no longer accepts it. If it already has, reports
  * that; else the job is back. A job that it accepted and has forgotten since then has ended. */
-static void withdraw(struct courier *k, struct client *peer, const json_t *job, const char *why)
+static void withdraw(struct courier *k, struct client *peer, const struct site_job *job, const char *why)
 {
-	json_t *body = json_pack("{s:s}", "key", object_text(job, "key"));
+	json_t *body = json_pack("{s:s}", "key", job->key);
 	struct reply r = {0};
 	struct err err;
 
+	int rc = client_ask_json(peer, "POST", "/v1/jobs/withdraw", body, &r, &err);
+	const char *id = object_text(r.json, "id");
+
 	/* An error proves nothing: a site that cannot look up accounts denies that any user
 	 * exists. */
-	if (client_ask_json(peer, "POST", "/v1/jobs/withdraw", body, &r, &err) < 0)
-		trouble(k, job, &err);
-	else if (*object_text(r.json, "id") && *object_text(job, "there") &&
-		 json_is_true(json_object_get(r.json, "forgotten")))
+	if (rc < 0)
+		trouble(k, job, err.text);
+	else if (*id && job->there && json_is_true(json_object_get(r.json, "forgotten"))) {
+		json_t *lost = json_pack("{s:s, s:i}", "cause", "lost", "exit_status", -1);
 		report(k, job,
-		       json_pack("{s:s, s:{s:s, s:i}, s:s}", "result", "ended", "job", "cause", "lost", "exit_status",
-				 -1, "why", "the site has forgotten how it ended"));
-	else if (*object_text(r.json, "id"))
-		report(k, job, json_pack("{s:s, s:s}", "result", "accepted", "there", object_text(r.json, "id")));
+		       (struct site_report){
+			       .result = SITE_ENDED, .job = lost, .why = "the site has forgotten how it ended"});
+		json_decref(lost);
+	} else if (*id)
+		accepted(k, job, id);
 	else if (!json_is_null(json_object_get(r.json, "id"))) /* it did not say that it has none */
 		strange(k, job);
 	else
-		report(k, job, json_pack("{s:s, s:s?}", "result", "back", "why", why));
+		report(k, job, (struct site_report){.result = SITE_BACK, .why = why});
 	k->moved = true;
 	reply_fini(&r);
 	json_decref(body);
 }
 
-static void offer(struct courier *k, struct client *peer, const json_t *job)
+static void offer(struct courier *k, struct client *peer, const struct site_job *job)
 {
 	struct reply body = {0}, r = {0};
 	struct err err;
 	int rc;
 
-	rc = client_ask(k->home, "GET", api_path("/v1/courier/%s", object_text(job, "name")), NULL, 0, &body, &err);
+	rc = client_ask(k->home, "GET", api_path("/v1/courier/%s", job->name), NULL, 0, &body, &err);
 	if (rc == 0) {
-		rc = client_submit_key(peer, object_text(job, "key"), body.json, &r, &err);
+		rc = client_submit_key(peer, job->key, body.json, &r, &err);
 		if (rc == 0 && !*object_text(r.json, "id"))
 			strange(k, job);
 		else if (rc == 0)
-			report(k, job,
-			       json_pack("{s:s, s:s}", "result", "accepted", "there", object_text(r.json, "id")));
+			accepted(k, job, object_text(r.json, "id"));
 		else if (is_final(peer, rc))
 			withdraw(k, peer, job, err.text);
 		else
-			trouble(k, job, &err);
+			trouble(k, job, err.text);
 		k->moved = true;
 	}
 	reply_fini(&r);
@@ -110,7 +117,7 @@ static void offer(struct courier *k, struct client *peer, const json_t *job)
 
 struct homing {
 	struct courier *k;
-	const json_t *job;
+	const struct site_job *job;
 	const char *stream;
 	struct strbuf piece;
 	int64_t at;
@@ -125,8 +132,8 @@ static int piece_put(struct homing *h)
 
 	base64_encode(strbuf_text(&h->piece), h->piece.n, &text);
 	body = json_pack("{s:s, s:I, s:s}", "stream", h->stream, "from", (json_int_t)h->at, "data", strbuf_text(&text));
-	int rc = client_ask_json(h->k->home, "POST", api_path("/v1/courier/%s/output", object_text(h->job, "name")),
-				 body, NULL, &h->err);
+	int rc = client_ask_json(h->k->home, "POST", api_path("/v1/courier/%s/output", h->job->name), body, NULL,
+				 &h->err);
 	h->failed = rc < 0 && strcmp(client_code(h->k->home), "refused") == 0;
 	h->at += (int64_t)h->piece.n;
 	strbuf_clear(&h->piece);
@@ -145,7 +152,7 @@ static int piece_take(void *context, const char *data, size_t n)
 
 /* Fetches one output stream. Returns -errno if it is to be retried later; `lost` gets the reason if
  * it cannot be fetched at all. */
-static int output_fetch(struct courier *k, struct client *peer, const json_t *job, const char *stream,
+static int output_fetch(struct courier *k, struct client *peer, const struct site_job *job, const char *stream,
 			struct strbuf *lost)
 {
 	struct homing h = {.k = k, .job = job, .stream = stream};
@@ -154,7 +161,7 @@ static int output_fetch(struct courier *k, struct client *peer, const json_t *jo
 	int rc;
 
 	strbuf_puts(&path, "/v1/jobs/");
-	url_quote(object_text(job, "there"), &path);
+	url_quote(job->there, &path);
 	strbuf_printf(&path, "/output?stream=%s", stream);
 	rc = client_read(peer, path.text, NULL, piece_take, &h, &err);
 	if (rc == 0 && (h.piece.n || h.at == 0))
@@ -175,7 +182,7 @@ static int output_fetch(struct courier *k, struct client *peer, const json_t *jo
 	return rc;
 }
 
-static void ended(struct courier *k, struct client *peer, const json_t *job, json_t *shown)
+static void ended(struct courier *k, struct client *peer, const struct site_job *job, json_t *shown)
 {
 	const char *join = object_text(shown, "join");
 	bool joined = strcmp(join, "oe") == 0 || strcmp(join, "eo") == 0;
@@ -189,15 +196,14 @@ static void ended(struct courier *k, struct client *peer, const json_t *job, jso
 	}
 	if (rc == 0)
 		report(k, job,
-		       json_pack("{s:s, s:O, s:s?}", "result", "ended", "job", shown, "why",
-				 lost.n ? lost.text : NULL));
+		       (struct site_report){.result = SITE_ENDED, .job = shown, .why = lost.n ? lost.text : NULL});
 	k->moved = true;
 	strbuf_fini(&lost);
 }
 
-static void delete_there(struct client *peer, const json_t *job)
+static void delete_there(struct client *peer, const struct site_job *job)
 {
-	json_t *body = json_pack("{s:[s]}", "ids", object_text(job, "there"));
+	json_t *body = json_pack("{s:[s]}", "ids", job->there);
 	struct err err;
 
 	/* the next round sees the result */
@@ -205,28 +211,29 @@ static void delete_there(struct client *peer, const json_t *job)
 	json_decref(body);
 }
 
-static void look(struct courier *k, struct client *peer, const json_t *job)
+static void look(struct courier *k, struct client *peer, const struct site_job *job)
 {
 	struct reply r = {0};
 	struct err err;
 	int rc;
 
-	rc = client_ask(peer, "GET", api_path("/v1/jobs/%s", object_text(job, "there")), NULL, 0, &r, &err);
+	rc = client_ask(peer, "GET", api_path("/v1/jobs/%s", job->there), NULL, 0, &r, &err);
 	if (rc == 0 && strcmp(object_text(r.json, "state"), "C") == 0) {
 		ended(k, peer, job, r.json);
 	} else if (rc == 0 && !*object_text(r.json, "state")) {
 		strange(k, job);
 	} else if (rc == 0) {
-		if (strcmp(object_text(job, "wish"), "delete") == 0)
+		if (job->wish && strcmp(job->wish, "delete") == 0)
 			delete_there(peer, job);
 		report(k, job,
-		       json_pack("{s:s, s:s, s:b}", "result", "state", "state", object_text(r.json, "state"),
-				 "guaranteed", json_is_true(json_object_get(r.json, "guaranteed"))));
+		       (struct site_report){.result = SITE_STATE,
+					    .state = object_text(r.json, "state"),
+					    .guaranteed = json_is_true(json_object_get(r.json, "guaranteed"))});
 	} else if (strcmp(client_code(peer), "unknown_job") == 0) {
 		/* The site's store was set back: it has lost the job and perhaps the key. */
 		withdraw(k, peer, job, "the site has lost it");
 	} else {
-		trouble(k, job, &err);
+		trouble(k, job, err.text);
 	}
 	reply_fini(&r);
 }
@@ -259,16 +266,16 @@ static void sites_close(struct courier *k)
 	vec_free(&k->sites);
 }
 
-static void serve(struct courier *k, const json_t *sites, const json_t *job)
+static void serve(struct courier *k, const json_t *sites, const struct site_job *job)
 {
-	struct client *peer = site_client(k, sites, object_text(job, "site"));
+	struct client *peer = site_client(k, sites, job->site);
 
 	if (!peer)
 		return;
-	client_user(peer, object_text(job, "user"));
-	if (strcmp(object_text(job, "phase"), "there") == 0)
+	client_user(peer, job->user);
+	if (job->phase == SITE_THERE)
 		look(k, peer, job);
-	else if (*object_text(job, "wish"))
+	else if (job->wish)
 		withdraw(k, peer, job, NULL);
 	else
 		offer(k, peer, job);
@@ -279,14 +286,16 @@ int64_t courier_round(struct courier *k)
 	int64_t from = 0, n = 0;
 
 	do {
-		json_t *body = json_pack("{s:I}", "from", (json_int_t)from), *job;
+		json_t *body = json_pack("{s:I}", "from", (json_int_t)from), *x;
+		struct site_job job;
 		struct reply r = {0};
 		struct err err;
 		size_t i;
 		int rc = client_ask_json(k->home, "POST", "/v1/courier", body, &r, &err);
 		json_decref(body);
-		json_array_foreach(json_object_get(r.json, "jobs"), i, job)
-			serve(k, json_object_get(r.json, "sites"), job);
+		json_array_foreach(json_object_get(r.json, "jobs"), i,
+				   x) if (record_load(site_job_schema.fields, 0, x, &job, NULL, NULL) == 0)
+			serve(k, json_object_get(r.json, "sites"), &job);
 		n += json_is_true(json_object_get(r.json, "any"));
 		from = object_number(r.json, "next", 0);
 		reply_fini(&r);

@@ -5,6 +5,7 @@
 #include "server/api/frame/route.h"
 
 #include "base/logline.h"
+#include "client/sitework.h"
 #include "rules/object.h"
 #include "server/api/admin/machine.h"
 #include "server/api/books/api_credits.h"
@@ -563,7 +564,7 @@ const struct route routes[] = {
 	{"POST", "/v1/courier", NULL, MAY_MANAGER, .changes = true, .bodiless = true, .body = &courier_work_body,
 	 .handle = api_courier_work, .tag = "sites"},
 	{"GET", "/v1/courier/*", NULL, MAY_MANAGER, .handle = api_courier_job, .tag = "sites"},
-	{"POST", "/v1/courier/*", NULL, MAY_MANAGER, .changes = true, .body = &courier_report_body,
+	{"POST", "/v1/courier/*", NULL, MAY_MANAGER, .changes = true, .body = &site_report_schema,
 	 .handle = api_courier_report, .tag = "sites"},
 	{"POST", "/v1/courier/*/output", NULL, MAY_MANAGER, .changes = true, .body = &courier_piece_body,
 	 .handle = api_courier_output, .tag = "sites"},

@@ -31,8 +31,7 @@ extern const struct schema partition_answer, partitions_answer;
 extern const struct schema queue_answer, queues_answer, node_answer, nodes_answer, lives_answer;
 extern const struct schema overlays_answer, overlay_body, overlay_patch, overlay_delete_body, keeper_body,
 	keeper_change_body;
-extern const struct schema sites_answer, withdraw_body, withdrawn_answer, courier_work_body, courier_report_body,
-	courier_piece_body;
+extern const struct schema sites_answer, withdraw_body, withdrawn_answer, courier_work_body, courier_piece_body;
 extern const struct schema templates_answer, template_whole;
 extern const struct schema new_token_answer, tokens_answer, joined_answer, whoami_answer;
 extern const struct schema hooks_answer, trial_body, tried_answer;

@@ -23,6 +23,7 @@
 #include "base/strbuf.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "client/sitework.h"
 #include "core/job.h"
 #include "core/jobschema.h"
 #include "engine/engine.h"
@@ -193,34 +194,39 @@ static void work_write(struct server *s, struct json *j, uint32_t id)
 	away_key(s, id, key);
 	away_name(s, id, called);
 	snprintf(name, sizeof name, "%.*s", (int)(at - queue), queue);
-	json_open_object(j, NULL);
-	json_text(j, "id", own.text);
-	json_text(j, "name", called);
-	json_text(j, "site", at + 1);
-	json_text(j, "queue", name);
-	json_text(j, "user", word_text(s, e->spec->owner));
-	json_text(j, "key", key);
-	json_int(j, "try", e->away->try);
-	json_text(j, "phase", e->away->phase == AWAY_THERE ? "there" : "offered");
-	json_text(j, "wish", wishes[e->away->wish]);
-	json_text(j, "there", e->away->id);
-	json_close_object(j);
+	struct site_job x = {.id = own.text,
+			     .name = called,
+			     .site = at + 1,
+			     .queue = name,
+			     .user = word_text(s, e->spec->owner),
+			     .key = key,
+			     .try = e->away->try,
+			     .phase = e->away->phase == AWAY_THERE ? SITE_THERE : SITE_OFFERED,
+			     .wish = wishes[e->away->wish],
+			     .there = e->away->id};
+	schema_show(&site_job_schema, NULL, &x, NULL, j);
 	strbuf_fini(&own);
 }
 
-const struct schema courier_work_body = {
-	FIELDS({"from", .is = IS_INT, "`next` of the answer before", .least = 0, .most = INT32_MAX})};
+struct work_page {
+	int64_t from;
+};
+const struct schema courier_work_body = {FIELDS({"from", .is = IS_INT, "`next` of the answer before", .least = 0,
+						 .most = INT32_MAX, MEMBER(struct work_page, from)})};
 
 /* Lists jobs from a position on, and offers those that can leave now. The offers are stored before
  * the courier gets the answer. */
 void api_courier_work(struct server *s, const struct call *c)
 {
-	size_t at = (size_t)json_integer_value(json_object_get(c->body, "from")), looked = 0, rows = 0;
+	size_t looked = 0, rows = 0;
 	struct strbuf out = {0};
+	struct work_page x;
 	struct json j;
 
 	if (!courier_admit(s, c))
 		return;
+	call_read(c, &x);
+	size_t at = (size_t)x.from;
 	if (at == 0)
 		away_any(s);
 	json_begin(&j, &out);
@@ -279,39 +285,22 @@ void api_courier_job(struct server *s, const struct call *c)
 	api_answer(c->r, 200, job);
 }
 
-struct courier_report {
-	uint32_t try;
-	enum { RESULT_ACCEPTED, RESULT_BACK, RESULT_STATE, RESULT_ENDED, RESULT_TROUBLE } result;
-	bool guaranteed;
-	const char *there, *state, *why;
-};
-const struct schema courier_report_body = {
-	FIELDS({"try", .is = REQUIRED | IS_INT, .least = 0, .most = UINT32_MAX, MEMBER(struct courier_report, try)},
-	       {"result", .is = REQUIRED | IS_TEXT, .words = "accepted|back|state|ended|trouble",
-		MEMBER_AS(FORM_CHOICE, struct courier_report, result)},
-	       {"there", .is = IS_TEXT | IS_NULL, "accepted: its id there", MEMBER(struct courier_report, there)},
-	       {"state", .is = IS_TEXT | IS_NULL, MEMBER(struct courier_report, state)},
-	       {"guaranteed", .is = IS_BOOL | IS_NULL, "state: its deadline, there",
-		MEMBER(struct courier_report, guaranteed)},
-	       {"why", .is = IS_TEXT | IS_NULL, MEMBER(struct courier_report, why)},
-	       {"job", .is = IS_OBJECT | IS_NULL, "ended: as the site shows it"})};
-
 void api_courier_report(struct server *s, const struct call *c)
 {
-	struct courier_report x;
+	struct site_report x;
 	uint32_t id;
 
 	if (!courier_job(s, c, &id))
 		return;
 	call_read(c, &x);
-	if (x.result == RESULT_ACCEPTED && x.there)
+	if (x.result == SITE_ACCEPTED && x.there)
 		away_accepted(s, id, x.try, x.there);
-	else if (x.result == RESULT_BACK)
+	else if (x.result == SITE_BACK)
 		away_back(s, id, x.try, x.why);
-	else if (x.result == RESULT_STATE && x.state)
+	else if (x.result == SITE_STATE && x.state)
 		away_state(s, id, x.try, *x.state, x.guaranteed);
-	else if (x.result == RESULT_ENDED)
-		away_ended(s, id, x.try, json_object_get(c->body, "job"), x.why);
+	else if (x.result == SITE_ENDED)
+		away_ended(s, id, x.try, x.job, x.why);
 	else if (x.why)
 		away_trouble(s, id, x.try, x.why);
 	reply_empty(s, c->r, 200);
@@ -319,10 +308,16 @@ void api_courier_report(struct server *s, const struct call *c)
 
 /* ---- returning output ---- */
 
-const struct schema courier_piece_body = {
-	FIELDS({"stream", .is = REQUIRED | IS_TEXT, .words = "out|err"},
-	       {"from", .is = REQUIRED | IS_INT, "where the piece begins; 0: what was there before is replaced"},
-	       {"data", .is = REQUIRED | IS_BYTES})};
+struct output_piece {
+	enum { STREAM_OUT, STREAM_ERR } stream;
+	int64_t from;
+	const char *data; /* base64 */
+};
+const struct schema courier_piece_body = {FIELDS(
+	{"stream", .is = REQUIRED | IS_TEXT, .words = "out|err", MEMBER_AS(FORM_CHOICE, struct output_piece, stream)},
+	{"from", .is = REQUIRED | IS_INT, "where the piece begins; 0: what was there before is replaced",
+	 MEMBER(struct output_piece, from)},
+	{"data", .is = REQUIRED | IS_BYTES, MEMBER(struct output_piece, data)})};
 
 struct homing {
 	struct server *s;
@@ -367,16 +362,16 @@ static void on_opened(void *context, int fd, const char *reason)
 /* Writes a piece of the output to the job's own path, as its owner. Repeating it does no harm. */
 void api_courier_output(struct server *s, const struct call *c)
 {
-	bool error = strcmp(member_find_text(c->body, "stream"), "err") == 0;
-	const json_t *data = json_object_get(c->body, "data");
 	const char *out = NULL, *err_path = NULL, *path;
 	struct arena *a;
 	json_t *body = NULL;
+	struct output_piece piece;
 	struct err err;
 	uint32_t id;
 
 	if (!courier_job(s, c, &id))
 		return;
+	call_read(c, &piece);
 	if (body_read(s, id, &body, &err) < 0) {
 		http_error(c->r, CODE_NOT_FOUND, "%s", err.text);
 		return;
@@ -384,7 +379,7 @@ void api_courier_output(struct server *s, const struct call *c)
 	struct homing *x = mem_zalloc(sizeof *x);
 	x->s = s;
 	x->r = c->r;
-	x->from = json_integer_value(json_object_get(c->body, "from"));
+	x->from = piece.from;
 	const struct spec *p = entry_get(s, id)->spec;
 	struct opener_user who = {.uid = p->uid, .gid = p->gid, .name = word_text(s, p->owner)};
 	int flags = O_WRONLY | O_CREAT | (x->from == 0 ? O_TRUNC : 0);
@@ -392,8 +387,8 @@ void api_courier_output(struct server *s, const struct call *c)
 
 	a = arena_create();
 	output_paths(s, id, body, a, &out, &err_path);
-	path = error ? err_path : out;
-	if (base64_decode(json_string_value(data), json_string_length(data), &x->data) < 0)
+	path = piece.stream == STREAM_ERR ? err_path : out;
+	if (base64_decode(piece.data, strlen(piece.data), &x->data) < 0)
 		piece_over(x, "the data is not base64");
 	else if (!path)
 		piece_over(x, NULL); /* the two streams are joined */
@@ -415,23 +410,32 @@ void api_courier_output(struct server *s, const struct call *c)
 
 /* ---- requests of another site ---- */
 
-const struct schema withdraw_body = {FIELDS(
-	{"key", .is = REQUIRED | IS_TEXT, "the Idempotency-Key of the submission", .least = 1, .most = KEY_MAX})};
-const struct schema withdrawn_answer = {
-	FIELDS({"id", .is = REQUIRED | IS_TEXT | IS_NULL,
-		"the job that was accepted with that key; null: none was, and none will be"},
-	       {"forgotten", .is = IS_BOOL, "true: it has ended, and is not known any more"})};
+struct withdrawal {
+	const char *key;
+};
+const struct schema withdraw_body = {FIELDS({"key", .is = REQUIRED | IS_TEXT, "the Idempotency-Key of the submission",
+					     .least = 1, .most = KEY_MAX, MEMBER(struct withdrawal, key)})};
+struct withdrawn {
+	const char *id;
+	bool forgotten;
+};
+const struct schema withdrawn_answer = {FIELDS(
+	{"id", .is = REQUIRED | IS_TEXT | IS_NULL,
+	 "the job that was accepted with that key; null: none was, and none will be", MEMBER(struct withdrawn, id)},
+	{"forgotten", .is = IS_BOOL | SPARSE, "true: it has ended, and is not known any more",
+	 MEMBER(struct withdrawn, forgotten)})};
 
 void api_withdraw(struct server *s, const struct call *c)
 {
 	const struct submission_key *k;
-	struct strbuf out = {0}, id = {0};
+	struct withdrawal x;
+	struct strbuf id = {0};
 	char key[KEY_MAX + 1];
 	uint32_t known;
 	struct err err;
-	struct json j;
 
-	if (subkey_read(member_find_text(c->body, "key"), key, &err) < 0) {
+	call_read(c, &x);
+	if (subkey_read(x.key, key, &err) < 0) {
 		api_refuse(c->r, &err);
 		return;
 	}
@@ -442,11 +446,8 @@ void api_withdraw(struct server *s, const struct call *c)
 		strbuf_printf(&id, "%llu[].%s", (unsigned long long)k->first, s->instance->name);
 	else if (k->count)
 		key_id(s, job_key(k->first, -1), &id);
-	json_begin(&j, &out);
-	json_text(&j, "id", id.n ? id.text : NULL);
-	if (k && k->count && !array_find(s, k->first) && !entry_find(s, k->first, -1, &known))
-		json_bool(&j, "forgotten", true);
-	json_close_object(&j);
+	struct withdrawn answer = {id.text,
+				   k && k->count && !array_find(s, k->first) && !entry_find(s, k->first, -1, &known)};
+	api_show_later(s, c->r, 200, &withdrawn_answer, &answer);
 	strbuf_fini(&id);
-	reply_later(s, c->r, 200, &out);
 }
