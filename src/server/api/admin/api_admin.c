@@ -600,17 +600,31 @@ void api_metrics(struct server *s, const struct call *c)
 	metrics_send(s, c->r, &out, query_number(c, "nodes", 1) != 0);
 }
 
-static int shutdown_read(const struct server *s, const struct call *c, struct outage *ret, struct err *err)
+struct shutdown {
+	const char *mode;
+	int64_t begin, until;
+	bool force;
+};
+#define GIVEN(member) MEMBER(struct shutdown, member)
+const struct schema shutdown_body = {FIELDS(
+	{"mode", .is = IS_TEXT,
+	 "what happens to running jobs. quick: they continue; delay: they make checkpoints where they can, stop, and wait to run again; immediate: the same without checkpoints; kill: they are "
+	 "deleted. cancel: a shutdown that was announced is called off",
+	 .words = "quick|delay|immediate|kill|cancel", .otherwise = "quick", GIVEN(mode)},
+	{"begin", .is = IS_INSTANT, "when; if not given, now", GIVEN(begin)},
+	{"until", .is = IS_INSTANT, "when the machine is expected to be back", .missing = TIME_NEVER, GIVEN(until)},
+	{"force", .is = IS_BOOL, "do it even if that breaks guaranteed deadlines", .otherwise = "false",
+	 GIVEN(force)})};
+#undef GIVEN
+
+static int shutdown_read(const struct server *s, const struct call *c, const struct shutdown *x, struct outage *ret,
+			 struct err *err)
 {
-	const char *mode = json_string_value(json_object_get(c->body, "mode"));
-	const json_t *begin = json_object_get(c->body, "begin"), *until = json_object_get(c->body, "until");
 	enum outage_kind kind = OUTAGE_LEAVE;
 
-	if (mode && !outage_kind_parse(mode, &kind))
-		return err_set(err, -EINVAL, "mode: \"%.60s\" is not known", mode);
-	*ret = (struct outage){.kind = (uint8_t)kind,
-			       .begin = begin ? json_integer_value(begin) : s->clock->now,
-			       .until = until ? json_integer_value(until) : TIME_NEVER};
+	if (x->mode && !outage_kind_parse(x->mode, &kind))
+		return err_set(err, -EINVAL, "mode: \"%.60s\" is not known", x->mode);
+	*ret = (struct outage){.kind = (uint8_t)kind, .begin = x->begin ? x->begin : s->clock->now, .until = x->until};
 	snprintf(ret->who, sizeof ret->who, "%s", c->w->user);
 	if (ret->until <= (ret->begin > s->clock->now ? ret->begin : s->clock->now))
 		return err_set(err, -EINVAL, "until: the end of a shutdown comes after its beginning, and after now");
@@ -623,7 +637,7 @@ static int shutdown_read(const struct server *s, const struct call *c, struct ou
 
 /* Checks that a shutdown keeps guaranteed deadlines. A quick one without a time only restarts the
  * server, which delays starts by as long as it takes; it is not checked. */
-static int shutdown_keeps(struct server *s, const struct call *c, const struct outage *x, struct err *err)
+static int shutdown_keeps(struct server *s, const struct outage *x, bool force, struct err *err)
 {
 	bool leaves = x->kind == OUTAGE_LEAVE, timed = x->begin > s->clock->now || x->until != TIME_NEVER;
 	struct risk risk = {.kind = leaves ? RISK_PAUSE : RISK_SHUTDOWN,
@@ -631,15 +645,17 @@ static int shutdown_keeps(struct server *s, const struct call *c, const struct o
 			    .until = x->until,
 			    .saves = x->kind == OUTAGE_SAVE};
 
-	return x->kind == OUTAGE_NONE || (leaves && !timed) ? 0 : guarantees_check(s, &risk, forced(c->body), err);
+	return x->kind == OUTAGE_NONE || (leaves && !timed) ? 0 : guarantees_check(s, &risk, force, err);
 }
 
 void api_shutdown(struct server *s, const struct call *c)
 {
+	struct shutdown given;
 	struct outage x;
 	struct err err;
 
-	if (shutdown_read(s, c, &x, &err) < 0 || shutdown_keeps(s, c, &x, &err) < 0) {
+	call_read(c, &given);
+	if (shutdown_read(s, c, &given, &x, &err) < 0 || shutdown_keeps(s, &x, given.force, &err) < 0) {
 		api_refuse(c->r, &err);
 		return;
 	}

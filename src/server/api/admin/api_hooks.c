@@ -6,6 +6,7 @@
 
 #include "base/codec.h"
 #include "base/json.h"
+#include "base/jsonwrite.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -86,14 +87,22 @@ void api_hooks(struct server *s, const struct call *c)
 
 /* ---- trying a hook ---- */
 
-const struct schema trial_body = {FIELDS(
-	{"name", .is = REQUIRED | IS_TEXT, "of the file, for messages", .least = 1, .most = 100},
-	{"source", .is = REQUIRED | IS_TEXT, "its text", .least = 0, .most = HOOK_SOURCE_MAX},
-	{"event", .is = IS_TEXT | IS_NULL, "the function to call; without it the file is only checked",
-	 .words = "submit|modify|start|end"},
-	{"job", .is = IS_OBJECT | IS_NULL, "what is submitted, or the job as it is"},
-	{"changes", .is = IS_OBJECT | IS_NULL, "of `modify`: what is to change"},
-	{"facts", .is = IS_OBJECT | IS_NULL, "further facts about the job: `user`, `group`, `exit_status`, ..."})};
+struct
+try {
+	const char *name, *source, *event;
+	json_t *job, *changes, *facts;
+};
+#define GIVEN(member) MEMBER(struct try, member)
+const struct schema trial_body = {
+	FIELDS({"name", .is = REQUIRED | IS_TEXT, "of the file, for messages", .least = 1, .most = 100, GIVEN(name)},
+	       {"source", .is = REQUIRED | IS_TEXT, "its text", .least = 0, .most = HOOK_SOURCE_MAX, GIVEN(source)},
+	       {"event", .is = IS_TEXT | IS_NULL, "the function to call; without it the file is only checked",
+		.words = "submit|modify|start|end", GIVEN(event)},
+	       {"job", .is = IS_OBJECT | IS_NULL, "what is submitted, or the job as it is", GIVEN(job)},
+	       {"changes", .is = IS_OBJECT | IS_NULL, "of `modify`: what is to change", GIVEN(changes)},
+	       {"facts", .is = IS_OBJECT | IS_NULL, "further facts about the job: `user`, `group`, `exit_status`, ...",
+		GIVEN(facts)})};
+#undef GIVEN
 
 static const struct schema mail = {FIELDS({"to", .is = REQUIRED | IS_TEXT}, {"subject", .is = REQUIRED | IS_TEXT},
 					  {"text", .is = REQUIRED | IS_TEXT})};
@@ -159,40 +168,37 @@ static void on_tried(struct server *s, void *context)
 	free(t);
 }
 
-static void job_add(struct strbuf *out, enum hook_event e, const json_t *body)
+static json_t *or_empty(json_t *x)
 {
-	json_t *job = json_object_get(body, "job"), *changes = json_object_get(body, "changes"), *o;
-	char *text;
+	return x ? json_incref(x) : json_object();
+}
 
-	job = json_is_object(job) ? json_incref(job) : json_object();
-	changes = json_is_object(changes) ? json_incref(changes) : json_object();
-	o = e == HOOK_SUBMIT ? json_incref(job) : json_pack("{s:O, s:O}", "job", job, "asked", changes);
-	text = json_dumps(o, JSON_COMPACT);
-	strbuf_puts(out, text);
-	free(text);
+static void job_add(struct strbuf *out, enum hook_event e, const struct try *x)
+{
+	json_t *job = or_empty(x->job), *o = job;
+
+	if (e != HOOK_SUBMIT)
+		o = json_pack("{s:o, s:o}", "job", job, "asked", or_empty(x->changes));
+	json_write(o, out);
 	json_decref(o);
-	json_decref(job);
-	json_decref(changes);
 }
 
 void api_hooks_try(struct server *s, const struct call *c)
 {
-	const char *name = json_string_value(json_object_get(c->body, "name")),
-		   *event = json_string_value(json_object_get(c->body, "event"));
-	const json_t *source = json_object_get(c->body, "source");
-	json_t *facts = json_object_get(c->body, "facts");
-	int e = event ? hook_event_find(event) : HOOK_SUBMIT;
 	struct trial *t;
+	struct try x;
 
+	call_read(c, &x);
+	int e = x.event ? hook_event_find(x.event) : HOOK_SUBMIT;
 	if (e < 0 || e == HOOK_PRIORITY || !s->hooks) {
 		http_error(c->r, CODE_BAD_REQUEST, "event must be one of submit, modify, start, end");
 		return;
 	}
 	t = mem_zalloc(sizeof *t);
 	t->r = c->r;
-	strbuf_add(&t->data, json_string_value(source), json_string_length(source));
-	if (event)
-		job_add(&t->data, (enum hook_event)e, c->body);
-	t->ask = hooks_try(s, (enum hook_event)e, json_is_object(facts) ? json_incref(facts) : json_object(), name,
-			   strbuf_text(&t->data), t->data.n, json_string_length(source), on_tried, t);
+	strbuf_puts(&t->data, x.source);
+	if (x.event)
+		job_add(&t->data, (enum hook_event)e, &x);
+	t->ask = hooks_try(s, (enum hook_event)e, or_empty(x.facts), x.name, strbuf_text(&t->data), t->data.n,
+			   strlen(x.source), on_tried, t);
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/json.h"
 #include "base/strbuf.h"
@@ -88,13 +89,18 @@ const struct schema simulations_answer = {FIELDS(
 	{"running", .is = REQUIRED | IS_OBJECT | IS_NULL, .of = &head},
 	{"simulations", .is = REQUIRED | IS_LIST, "that are kept, newest first", .of = &head, .item = IS_OBJECT})};
 
+struct given {
+	int64_t days;
+	const json_t *policies;
+	bool again;
+};
 const struct schema simulation_body = {
 	FIELDS({"days", .is = IS_INT | IS_NULL, "replay the jobs that ended in the last N days", .least = 1,
-		.most = SIMULATION_DAYS, .otherwise = "30"},
+		.most = SIMULATION_DAYS, .otherwise = "30", .missing = 30, MEMBER(struct given, days)},
 	       {"policies", .is = REQUIRED | IS_LIST, "to be compared", .item = IS_TEXT, .least = 1,
-		.most = SIMULATION_POLICIES},
+		.most = SIMULATION_POLICIES, MEMBER(struct given, policies)},
 	       {"again", .is = IS_BOOL | IS_NULL, "compute also what was computed within the last hour",
-		.otherwise = "false"})};
+		.otherwise = "false", MEMBER(struct given, again)})};
 
 /* ---- writing ---- */
 
@@ -215,12 +221,14 @@ static int policies_take(const json_t *list, char *ret, size_t size, struct err 
 
 void api_simulate(struct server *s, const struct call *c)
 {
-	const json_t *days = json_object_get(c->body, "days");
-	struct simulation_wish w = {.days = json_is_integer(days) ? json_integer_value(days) : 30,
-				    .again = json_is_true(json_object_get(c->body, "again"))};
+	struct simulation_wish w;
+	struct given x;
 	struct err err;
 
-	if (policies_take(json_object_get(c->body, "policies"), w.policies, sizeof w.policies, &err) < 0 ||
+	call_read(c, &x);
+	w.days = x.days;
+	w.again = x.again;
+	if (policies_take(x.policies, w.policies, sizeof w.policies, &err) < 0 ||
 	    simulator_ask(s, &w, on_told, c->r, &err) < 0)
 		api_refuse(c->r, &err);
 }

@@ -147,7 +147,16 @@ static int rows_read(const json_t *jobs, struct history_row *rows, struct err *e
 	return rc;
 }
 
-static int history_take(struct server *s, const struct history_row *rows, size_t n, struct strbuf *out, struct err *err)
+struct added {
+	int64_t added, known, too_old;
+};
+const struct schema added_answer = {
+	FIELDS({"added", .is = REQUIRED | IS_INT, MEMBER(struct added, added)},
+	       {"known", .is = REQUIRED | IS_INT, "these were there already", MEMBER(struct added, known)},
+	       {"too_old", .is = REQUIRED | IS_INT, "left out, since keep_history would remove them",
+		MEMBER(struct added, too_old)})};
+
+static int history_take(struct server *s, const struct history_row *rows, size_t n, struct added *ret, struct err *err)
 {
 	int64_t keep = attrs_number(s->attrs, SET_KEEP_HISTORY), known = 0, old = 0;
 	uint64_t *keys = mem_alloc((n + 1) * sizeof *keys);
@@ -173,29 +182,23 @@ static int history_take(struct server *s, const struct history_row *rows, size_t
 		store_put_foreign(s->store, &rows[i]);
 	}
 	sharing_again(s);
-	strbuf_printf(out, "{\"added\":%lld,\"known\":%lld,\"too_old\":%lld}", (long long)fresh - (long long)known,
-		      (long long)known, (long long)old);
+	*ret = (struct added){(int64_t)fresh - known, known, old};
 	return 0;
 }
-
-const struct schema added_answer = {
-	FIELDS({"added", .is = REQUIRED | IS_INT}, {"known", .is = REQUIRED | IS_INT, "these were there already"},
-	       {"too_old", .is = REQUIRED | IS_INT, "left out, since keep_history would remove them"})};
 
 void api_import(struct server *s, const struct call *c)
 {
 	const json_t *jobs = json_object_get(c->body, "jobs");
 	size_t n = json_array_size(jobs);
 	struct history_row *rows = mem_zalloc((n + 1) * sizeof *rows);
-	struct strbuf out = {0};
+	struct added added;
 	struct err err;
 
 	if (rows_read(jobs, rows, &err) < 0)
 		api_refuse(c->r, &err);
-	else if (history_take(s, rows, n, &out, &err) < 0)
+	else if (history_take(s, rows, n, &added, &err) < 0)
 		http_error(c->r, CODE_UNAVAILABLE, "The history can't be read now: %s", err.text);
 	else
-		reply_later(s, c->r, 200, &out);
-	strbuf_fini(&out);
+		api_show_later(s, c->r, 200, &added_answer, &added);
 	free(rows);
 }

@@ -62,10 +62,16 @@ static const struct schema wanted = {
 		MEMBER_AS(FORM_RECORD, struct user_quota, quota.limit)},
 	       {"end", .is = IS_INT | IS_NULL, "the last month with any, as 202704", MONTHS, HAS(quota.end)})};
 
+struct quota_change {
+	const json_t *quota;
+	bool replace;
+};
 const struct schema quota_body = {
 	.name = "QuotaChange",
-	FIELDS({"quota", .is = REQUIRED | IS_LIST, .of = &wanted, .item = IS_OBJECT, .least = 1, .most = 100000},
-	       {"replace", .is = IS_BOOL, "the entries of users who are not in the list are removed"})};
+	FIELDS({"quota", .is = REQUIRED | IS_LIST, .of = &wanted, .item = IS_OBJECT, .least = 1, .most = 100000,
+		MEMBER(struct quota_change, quota)},
+	       {"replace", .is = IS_BOOL, "the entries of users who are not in the list are removed",
+		MEMBER(struct quota_change, replace)})};
 
 static const struct schema quota_schema = {
 	.name = "Quota",
@@ -82,8 +88,12 @@ const struct schema quota_answer = {
 		"whether jobs are counted: some user has quota, and they are not turned off"},
 	       {"quota", .is = REQUIRED | IS_LIST, .of = &quota_schema, .item = IS_OBJECT})};
 
+struct quota_changed {
+	int64_t removed;
+};
 const struct schema quota_set_answer = {
-	FIELDS({"removed", .is = REQUIRED | IS_INT, "entries of users who were not in the list, with `replace`"})};
+	FIELDS({"removed", .is = REQUIRED | IS_INT, "entries of users who were not in the list, with `replace`",
+		MEMBER(struct quota_changed, removed)})};
 
 #define MOVE(member) MEMBER(struct move_line, member)
 
@@ -191,10 +201,10 @@ static int wanted_read(const json_t *list, struct user_quota *ret, struct err *e
 	return 0;
 }
 
-static size_t wanted_set(struct server *s, const struct user_quota *v, size_t n, bool replace)
+static int64_t wanted_set(struct server *s, const struct user_quota *v, size_t n, bool replace)
 {
 	json_t *listed = json_object();
-	size_t removed = 0;
+	int64_t removed = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		quotas_set(s, v[i].user, v[i].quota.limit, v[i].quota.end);
@@ -209,19 +219,17 @@ static size_t wanted_set(struct server *s, const struct user_quota *v, size_t n,
 
 void api_quota_set(struct server *s, const struct call *c)
 {
-	const json_t *list = json_object_get(c->body, "quota");
-	size_t n = json_array_size(list);
-	struct user_quota *v = mem_zalloc((n + 1) * sizeof *v);
-	struct strbuf out = {0};
+	struct quota_change x;
 	struct err err;
 
-	if (wanted_read(list, v, &err) < 0) {
+	call_read(c, &x);
+	size_t n = json_array_size(x.quota);
+	struct user_quota *v = mem_zalloc((n + 1) * sizeof *v);
+	if (wanted_read(x.quota, v, &err) < 0)
 		api_refuse(c->r, &err);
-	} else {
-		strbuf_printf(&out, "{\"removed\":%zu}",
-			      wanted_set(s, v, n, json_is_true(json_object_get(c->body, "replace"))));
-		reply_later(s, c->r, 200, &out);
-	}
+	else
+		api_show_later(s, c->r, 200, &quota_set_answer,
+			       &(struct quota_changed){wanted_set(s, v, n, x.replace)});
 	free(v);
 }
 

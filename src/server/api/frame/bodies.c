@@ -74,15 +74,6 @@ static const struct field message_fields[] = {
 	{"to", .is = IS_TEXT, .words = "out|err|both", .otherwise = "err"},
 	{0},
 };
-static const struct field order_fields[] = {
-	{"ids", .is = REQUIRED | IS_LIST, "two waiting jobs of one queue", .item = IS_TEXT, .least = 2, .most = 2},
-	{0},
-};
-static const struct field place_fields[] = {
-	{"ids", .is = REQUIRED | IS_LIST, "a waiting job, or an array", .item = IS_TEXT, .least = 1, .most = 1},
-	{"after", .is = REQUIRED | IS_TEXT, "the job that it is to be behind; `0`: it is to be the first"},
-	{0},
-};
 
 const struct schema deletion_body = {.fields = deletion_fields};
 const struct schema delete_body = {.fields = deletion_fields, .base = &rerun_body};
@@ -93,8 +84,6 @@ const struct schema signal_body = {.fields = signal_fields, .base = &rerun_body}
 const struct schema run_body = {.fields = run_fields, .base = &rerun_body};
 const struct schema move_body = {.fields = move_fields, .base = &rerun_body};
 const struct schema message_body = {.fields = message_fields, .base = &rerun_body};
-const struct schema order_body = {.fields = order_fields};
-const struct schema place_body = {.fields = place_fields};
 
 /* ---- server, queues and nodes ---- */
 
@@ -105,15 +94,6 @@ const struct schema changes_body = {
 	"Changes",
 	FIELDS({"changes", .is = REQUIRED | IS_LIST, "all are made, or none", .of = &change, .item = IS_OBJECT},
 	       {"force", .is = IS_BOOL, "do it even if that breaks guaranteed deadlines", .otherwise = "false"})};
-
-const struct schema shutdown_body = {FIELDS(
-	{"mode", .is = IS_TEXT,
-	 "what happens to running jobs. quick: they continue; delay: they make checkpoints where they can, stop, and wait to run again; immediate: the same without checkpoints; kill: they are "
-	 "deleted. cancel: a shutdown that was announced is called off",
-	 .words = "quick|delay|immediate|kill|cancel", .otherwise = "quick"},
-	{"begin", .is = IS_INSTANT, "when; if not given, now"},
-	{"until", .is = IS_INSTANT, "when the machine is expected to be back"},
-	{"force", .is = IS_BOOL, "do it even if that breaks guaranteed deadlines", .otherwise = "false"})};
 
 static const struct field node_fields[] = {
 	{"offline", .is = IS_BOOL},

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/codec.h"
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -14,6 +15,7 @@
 #include "server/api/frame/api.h"
 #include "server/api/frame/call.h"
 #include "server/api/frame/request.h"
+#include "server/api/frame/schemas.h"
 #include "server/base/post.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
@@ -21,14 +23,21 @@
 #include "server/server.h"
 #include "server/site/who.h"
 
+struct exchange {
+	const json_t *ids;
+};
+const struct schema order_body = {FIELDS({"ids", .is = REQUIRED | IS_LIST, "two waiting jobs of one queue",
+					  .item = IS_TEXT, .least = 2, .most = 2, MEMBER(struct exchange, ids)})};
+
 void api_order(struct server *s, const struct call *c)
 {
-	const json_t *ids = json_object_get(c->body, "ids");
+	struct exchange x;
 	uint32_t id[2] = {0};
 	struct err err;
 
+	call_read(c, &x);
 	for (size_t i = 0; i < 2; i++) {
-		const char *text = json_string_value(json_array_get(ids, i));
+		const char *text = json_string_value(json_array_get(x.ids, i));
 		struct array *a;
 		if (!api_job(s, c->r, c->w, text, &id[i], &a))
 			return;

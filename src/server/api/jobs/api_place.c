@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "base/json.h"
 #include "base/map.h"
 #include "base/mem.h"
@@ -71,6 +72,15 @@ struct wish {
 	bool first; /* move it to the front */
 };
 
+struct place_wish {
+	const json_t *ids;
+	const char *after;
+};
+const struct schema place_body = {
+	FIELDS({"ids", .is = REQUIRED | IS_LIST, "a waiting job, or an array", .item = IS_TEXT, .least = 1, .most = 1,
+		MEMBER(struct place_wish, ids)},
+	       {"after", .is = REQUIRED | IS_TEXT, "the job that it is to be behind; `0`: it is to be the first",
+		MEMBER(struct place_wish, after)})};
 const struct schema placed_answer = {FIELDS({"results", .is = REQUIRED | IS_LIST, "of the job", .item = IS_OBJECT},
 					    {"warnings", .is = REQUIRED | IS_LIST, "sentences", .item = IS_TEXT})};
 
@@ -383,10 +393,12 @@ void api_place(struct server *s, const struct call *c)
 {
 	static const struct work_kind kind = {.step = placing_step, .stop = placing_stop};
 	struct placing *w = mem_zalloc(sizeof *w);
+	struct place_wish x;
 
+	call_read(c, &x);
 	w->r = c->r;
 	w->who = *c->w;
-	w->id = mem_strdup(json_string_value(json_array_get(json_object_get(c->body, "ids"), 0)));
-	w->after = mem_strdup(json_string_value(json_object_get(c->body, "after")));
+	w->id = mem_strdup(json_string_value(json_array_get(x.ids, 0)));
+	w->after = mem_strdup(x.after);
 	work_add(s, &w->work, &kind);
 }

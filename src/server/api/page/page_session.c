@@ -39,9 +39,12 @@ static int user_check(struct server *s, uid_t uid, const char *user, struct err 
 	return err_code(err, CODE_FORBIDDEN, "%.60s can't use the page: it is for users.", user);
 }
 
-const struct schema page_link_answer = {
-	FIELDS({"url", .is = REQUIRED | IS_TEXT, "signs in once, within ten minutes",
-		.example = "http://127.0.0.1:40123/#key=0123456789abcdef0123456789abcdef"})};
+struct page_link {
+	const char *url;
+};
+const struct schema page_link_answer = {FIELDS(
+	{"url", .is = REQUIRED | IS_TEXT, "signs in once, within ten minutes",
+	 .example = "http://127.0.0.1:40123/#key=0123456789abcdef0123456789abcdef", MEMBER(struct page_link, url)})};
 struct proof {
 	const char *key, *token, *user, *password;
 };
@@ -51,8 +54,12 @@ const struct schema session_body = {
 	       {"user", .is = IS_TEXT, "with `password`, over TLS", .most = 63, MEMBER(struct proof, user)},
 	       {"password", .is = IS_TEXT, "of the account on the server's machine", .most = 511,
 		MEMBER(struct proof, password)})};
+struct begun {
+	const char *token;
+};
 const struct schema session_answer = {
-	FIELDS({"token", .is = REQUIRED | IS_TEXT, "to be sent with every request, as " SESSION_HEADER})};
+	FIELDS({"token", .is = REQUIRED | IS_TEXT, "to be sent with every request, as " SESSION_HEADER,
+		MEMBER(struct begun, token)})};
 struct ways {
 	const char *name;
 	bool link, token, password;
@@ -78,8 +85,6 @@ void api_page_link(struct server *s, const struct call *c)
 {
 	char key[SESSION_SECRET], url[400];
 	size_t n;
-	struct strbuf out = {0};
-	struct json j;
 	struct err err;
 
 	/* A login token can sign in to a page over TLS anyway. A session can't prolong itself. */
@@ -100,10 +105,7 @@ void api_page_link(struct server *s, const struct call *c)
 	page_url(s, url, sizeof url - sizeof key - 8);
 	n = strlen(url);
 	snprintf(url + n, sizeof url - n, "#key=%s", key);
-	json_begin(&j, &out);
-	json_text(&j, "url", url);
-	json_close_object(&j);
-	http_reply_strbuf(c->r, 201, "application/json", &out);
+	api_show_later(s, c->r, 201, &page_link_answer, &(struct page_link){url});
 }
 
 /* ---- signing in ---- */
@@ -120,14 +122,8 @@ static void cookie_set(const struct server *s, struct http_request *r, const cha
 
 static void begun_reply(struct server *s, struct http_request *r, const char *cookie, const char *token)
 {
-	struct strbuf out = {0};
-	struct json j;
-
 	cookie_set(s, r, cookie, SESSION_LIFE);
-	json_begin(&j, &out);
-	json_text(&j, "token", token);
-	json_close_object(&j);
-	reply_later(s, r, 201, &out);
+	api_show_later(s, r, 201, &session_answer, &(struct begun){token});
 }
 
 static void grant_reply(struct server *s, struct http_request *r, const struct session_grant *g)

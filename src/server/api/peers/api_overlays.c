@@ -318,25 +318,31 @@ void api_overlay_put(struct server *s, const struct call *c)
 	reply_empty(s, c->r, 201);
 }
 
+struct overlay_change {
+	const json_t *paused; /* NULL: as before */
+	const char *why;
+};
 const struct schema overlay_patch = {
-	FIELDS({"paused", .is = IS_BOOL, "no more allocations are requested; those that there are stay"},
-	       {"why", .is = IS_TEXT | IS_NULL, "why it is paused", .most = 500})};
+	FIELDS({"paused", .is = IS_BOOL, "no more allocations are requested; those that there are stay",
+		MEMBER(struct overlay_change, paused)},
+	       {"why", .is = IS_TEXT | IS_NULL, "why it is paused", .most = 500, MEMBER(struct overlay_change, why)})};
 
 void api_overlay_change(struct server *s, const struct call *c)
 {
 	struct overlay *o = named(s, c);
-	const json_t *paused = json_object_get(c->body, "paused");
+	struct overlay_change x;
 
 	if (!o)
 		return;
-	if (json_is_false(paused)) {
+	call_read(c, &x);
+	if (json_is_false(x.paused)) {
 		o->resumed++;
 		o->most = (struct res){0}; /* nodes of other sizes may join now */
 		overlay_store(s, o);
 	}
-	if (paused && json_is_true(paused) != o->paused) {
-		o->paused = json_is_true(paused);
-		overlay_text(&o->why, o->paused ? json_string_value(json_object_get(c->body, "why")) : NULL);
+	if (x.paused && json_is_true(x.paused) != o->paused) {
+		o->paused = json_is_true(x.paused);
+		overlay_text(&o->why, o->paused ? x.why : NULL);
 		overlay_text(&o->trouble, NULL);
 		overlay_store(s, o);
 		record(s, c, o->paused ? "overlay paused" : "overlay resumed", o->why, o->paused ? "resume" : "pause");
