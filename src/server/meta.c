@@ -3,19 +3,16 @@
  */
 #include "server/meta.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/codec.h"
-#include "base/json.h"
-#include "base/strbuf.h"
 #include "run/live.h"
 #include "server/base/instance.h"
 #include "server/job/jobs.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
+#include "server/settings/objects.h"
 #include "server/site/realm.h"
-#include "store/store.h"
 
 struct next {
 	uint64_t number, seq, script, join, token;
@@ -32,6 +29,12 @@ static const struct field next_rows[] = {
 	{0},
 };
 
+/* The boot of the machine in which the server last ran. */
+struct boot {
+	const char *id;
+};
+static const struct field boot_rows[] = {{"id", .is = IS_TEXT, MEMBER(struct boot, id)}, {0}};
+
 void meta_next_store(struct server *s)
 {
 	struct next x = {.number = s->jobs->next_number,
@@ -40,22 +43,13 @@ void meta_next_store(struct server *s)
 			 .join = s->hosts->next_join,
 			 .token = s->realm->next_token,
 			 .priorities = s->jobs->priorities};
-	struct strbuf text = {0};
-	struct json j;
 
-	json_begin(&j, &text);
-	record_store(next_rows, 0, &x, NULL, &j);
-	json_close_object(&j);
-	store_put_object(s->store, "meta", "next", text.text);
-	strbuf_fini(&text);
+	record_put(s, "meta", "next", next_rows, 0, &x);
 }
 
 void meta_boot_store(struct server *s)
 {
-	char text[96];
-
-	snprintf(text, sizeof text, "{\"id\":\"%s\"}", live_boot());
-	store_put_object(s->store, "meta", "boot", text);
+	record_put(s, "meta", "boot", boot_rows, 0, &(struct boot){live_boot()});
 }
 
 int meta_restore(struct server *s, const char *name, const json_t *o, struct err *err)
@@ -64,9 +58,10 @@ int meta_restore(struct server *s, const char *name, const json_t *o, struct err
 	int rc;
 
 	if (strcmp(name, "boot") == 0) {
-		const char *id = json_string_value(json_object_get(o, "id"));
-		s->instance->rebooted = id && strcmp(id, live_boot()) != 0;
-		return 0;
+		struct boot last;
+		rc = record_load(boot_rows, 0, o, &last, NULL, err);
+		s->instance->rebooted = rc == 0 && last.id && strcmp(last.id, live_boot()) != 0;
+		return rc;
 	}
 	rc = record_load(next_rows, 0, o, &x, NULL, err);
 	if (rc < 0)

@@ -28,6 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/codec.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -47,6 +48,13 @@ struct cursor {
 	int64_t day;	/* its file; 0: no row was ever written */
 	uint64_t inode; /* inode of the file */
 	int64_t size;	/* size of the file */
+};
+static const struct field cursor_rows[] = {
+	{"seq", .is = IS_INT, .in = ALWAYS, MEMBER(struct cursor, seq)},
+	{"day", .is = IS_INT, .in = ALWAYS, MEMBER(struct cursor, day)},
+	{"inode", .is = IS_INT, .in = ALWAYS, MEMBER(struct cursor, inode)},
+	{"size", .is = IS_INT, .in = ALWAYS, MEMBER(struct cursor, size)},
+	{0},
 };
 
 struct row {
@@ -116,24 +124,20 @@ static int cursor_read(void *context, const char *name, const char *value)
 {
 	struct cursor *c = context, x;
 
-	if (strcmp(name, "cursor") == 0 &&
-	    sscanf(value, "{\"seq\":%" SCNu64 ",\"day\":%" SCNd64 ",\"inode\":%" SCNu64 ",\"size\":%" SCNd64, &x.seq,
-		   &x.day, &x.inode, &x.size) == 4)
+	if (strcmp(name, "cursor") == 0 && record_read_text(cursor_rows, 0, value, strlen(value), &x, NULL, NULL) == 0)
 		*c = x;
 	return 0;
 }
 
 static void cursor_put(struct outbox *o)
 {
-	const struct cursor *c = &o->synced;
-	char text[160];
+	struct strbuf text = {0};
 
-	snprintf(text, sizeof text,
-		 "{\"seq\":%" PRIu64 ",\"day\":%" PRId64 ",\"inode\":%" PRIu64 ",\"size\":%" PRId64 "}", c->seq, c->day,
-		 c->inode, c->size);
-	store_put_object(o->store, kinds[o->kind].object, "cursor", text);
-	store_trim_outbox(o->store, o->kind, c->seq);
-	o->stored = *c;
+	record_store_text(cursor_rows, 0, &o->synced, NULL, &text);
+	store_put_object(o->store, kinds[o->kind].object, "cursor", text.text);
+	store_trim_outbox(o->store, o->kind, o->synced.seq);
+	o->stored = o->synced;
+	strbuf_fini(&text);
 }
 
 static int row_count(void *context, const struct outbox_row *row)

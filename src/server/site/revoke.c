@@ -13,7 +13,6 @@
 #include "base/codec.h"
 #include "base/mem.h"
 #include "base/names.h"
-#include "base/strbuf.h"
 #include "engine/engine.h"
 #include "engine/errands.h"
 #include "engine/files.h"
@@ -21,6 +20,7 @@
 #include "net/listener.h"
 #include "server/base/clock.h"
 #include "server/server.h"
+#include "server/settings/objects.h"
 #include "server/site/realm.h"
 #include "server/site/revoke.h"
 #include "store/store.h"
@@ -64,14 +64,11 @@ void node_revoke(struct server *s, const char *name, uint64_t join, int64_t vali
 {
 	struct revocations *all = revocations_of(s);
 	struct revocation kept = {join, (valid_until ? valid_until : s->clock->now + LONGEST) + MARGIN};
-	struct strbuf text = {0};
 
 	if (!join || !revoked_add(&all->list, name, join))
 		return;
 	revoked_add(&all->news, name, join);
-	record_store_text(revocation_rows, 0, &kept, NULL, &text);
-	store_put_object(s->store, "revoked", name, text.text);
-	strbuf_fini(&text);
+	record_put(s, "revoked", name, revocation_rows, 0, &kept);
 	if (s->realm->listener)
 		listener_revoke(s->realm->listener, &all->list);
 	if (s->realm->tasks)

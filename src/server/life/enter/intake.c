@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/codec.h"
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
@@ -28,7 +29,14 @@
 #include "server/life/world/block.h"
 #include "server/life/world/world.h"
 #include "server/server.h"
+#include "server/settings/objects.h"
 #include "store/store.h"
+
+/* A large submission that is not accepted yet. */
+struct intake_mark {
+	uint64_t first, count;
+};
+static const struct field mark_rows[] = {{"count", .is = IS_INT, MEMBER(struct intake_mark, count)}, {0}};
 
 static void mark_name(uint64_t first, char ret[24])
 {
@@ -37,7 +45,7 @@ static void mark_name(uint64_t first, char ret[24])
 
 void intake_open(struct server *s, uint64_t first, const struct submission *x, size_t count, uint32_t *ret_id)
 {
-	char name[24], value[48];
+	char name[24];
 	int64_t jobs = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -45,8 +53,7 @@ void intake_open(struct server *s, uint64_t first, const struct submission *x, s
 	*ret_id = entries_reserve(s, jobs);
 	number_take(s, first, count);
 	mark_name(first, name);
-	snprintf(value, sizeof value, "{\"count\":%zu}", count);
-	store_put_object(s->store, "intake", name, value);
+	record_put(s, "intake", name, mark_rows, 0, &(struct intake_mark){.count = count});
 }
 
 void intake_close(struct server *s, uint64_t first)
@@ -130,10 +137,6 @@ bool intake_begin(struct server *s, uint64_t number, const struct submission *x,
 
 /* ---- recovery ---- */
 
-struct intake_mark {
-	uint64_t first, count;
-};
-
 struct intake_marks {
 	VEC(struct intake_mark) v;
 	VEC(uint64_t) scripts; /* scripts of dropped records */
@@ -141,15 +144,15 @@ struct intake_marks {
 
 int intake_restore(struct server *s, const char *name, const json_t *o, struct err *err)
 {
-	int64_t count = json_integer_value(json_object_get(o, "count"));
+	struct intake_mark m = {0};
 	char *end;
 	uint64_t first = strtoull(name, &end, 10);
 
-	if (*end || first == 0 || count < 1)
+	if (*end || first == 0 || record_load(mark_rows, 0, o, &m, NULL, err) < 0 || m.count < 1)
 		return err_set(err, -EINVAL, "it does not mark a submission");
 	if (!s->jobs->intake)
 		s->jobs->intake = mem_zalloc(sizeof *s->jobs->intake);
-	vec_push(&s->jobs->intake->v, (struct intake_mark){first, (uint64_t)count});
+	vec_push(&s->jobs->intake->v, (struct intake_mark){first, m.count});
 	return 0;
 }
 

@@ -9,7 +9,6 @@
 #include "base/arena.h"
 #include "base/codec.h"
 #include "base/mem.h"
-#include "base/strbuf.h"
 #include "engine/engine.h"
 #include "server/base/log.h"
 #include "server/base/post.h"
@@ -20,6 +19,7 @@
 #include "server/job/spec.h"
 #include "server/life/run/save.h"
 #include "server/server.h"
+#include "server/settings/objects.h"
 #include "store/store.h"
 
 #define AT_ONCE 8 /* erasures at once, at most: each is a process */
@@ -44,7 +44,6 @@ void erase_add(struct server *s, uint32_t id)
 	const struct entry *e = entry_get(s, id);
 	struct arena *a = arena_create();
 	const char *path = e->ran ? save_directory(s, id, a) : NULL;
-	struct strbuf text = {0};
 	char tag[64];
 
 	if (path) {
@@ -52,10 +51,8 @@ void erase_add(struct server *s, uint32_t id)
 		*strrchr(tag, '.') = '\0';
 		struct erase_later x = {mem_strdup(tag), mem_strdup(path), mem_strdup(word_text(s, e->spec->owner)),
 					e->spec->uid, e->spec->gid};
-		record_store_text(erase_rows, 0, &x, NULL, &text);
-		store_put_object(s->store, "erase", tag, strbuf_text(&text));
+		record_put(s, "erase", tag, erase_rows, 0, &x);
 		vec_push(&s->post->erases, x);
-		strbuf_fini(&text);
 	}
 	arena_destroy(a);
 }

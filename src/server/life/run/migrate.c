@@ -3,9 +3,9 @@
  */
 #include "server/life/run/migrate.h"
 
-#include <errno.h>
 #include <string.h>
 
+#include "base/codec.h"
 #include "rules/attr.h"
 #include "sched/sched.h"
 #include "server/base/clock.h"
@@ -16,7 +16,13 @@
 #include "server/job/spec.h"
 #include "server/life/state.h"
 #include "server/server.h"
-#include "store/store.h"
+#include "server/settings/objects.h"
+
+static const struct field moves_rows[] = {
+	{"moves", .is = IS_INT, .in = ALWAYS, .least = 1, .most = INT64_MAX, MEMBER(struct class_moves, n)},
+	{"seconds", .is = IS_INT, .most = INT64_MAX, MEMBER(struct class_moves, seconds)},
+	{0},
+};
 
 /* Returns the job's class; jobs without one share the class "-". */
 static const char *class_of(const struct server *s, const struct spec *p)
@@ -75,7 +81,6 @@ void move_learn(struct server *s, uint32_t id)
 	const struct outcome *o = entry_get(s, id)->outcome;
 	struct class_moves *m;
 	const char *class;
-	char text[96];
 
 	if (!o || !o->saves || !o->saves->moving)
 		return;
@@ -83,21 +88,18 @@ void move_learn(struct server *s, uint32_t id)
 	m = moves_add(s, class);
 	m->n++;
 	m->seconds += s->clock->now - o->saves->moving;
-	snprintf(text, sizeof text, "{\"moves\":%lld,\"seconds\":%lld}", (long long)m->n, (long long)m->seconds);
-	store_put_object(s->store, "moves", class, text);
+	record_put(s, "moves", class, moves_rows, 0, m);
 }
 
 int moves_restore(struct server *s, const char *class, const json_t *o, struct err *err)
 {
-	int64_t n = json_integer_value(json_object_get(o, "moves")),
-		seconds = json_integer_value(json_object_get(o, "seconds"));
-	struct class_moves *m;
+	struct class_moves x, *m;
+	int rc = record_load(moves_rows, 0, o, &x, NULL, err);
 
-	if (n <= 0 || seconds < 0)
-		return err_set(err, -EINVAL, "moves of class %.40s: %lld, in %lld s", class, (long long)n,
-			       (long long)seconds);
+	if (rc < 0)
+		return rc;
 	m = moves_add(s, class);
-	m->n = n;
-	m->seconds = seconds;
+	m->n = x.n;
+	m->seconds = x.seconds;
 	return 0;
 }

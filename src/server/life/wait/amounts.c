@@ -8,6 +8,7 @@
 #include <string.h>
 #include <uv.h>
 
+#include "base/codec.h"
 #include "base/mem.h"
 #include "base/strbuf.h"
 #include "core/cluster.h"
@@ -21,23 +22,23 @@
 #include "server/life/wait/foresee.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
-#include "store/store.h"
+#include "server/settings/objects.h"
 
 #define OUTPUT_MAX 65536 /* maximum bytes read of its output */
+
+static const struct field amount_rows[] = {{"elsewhere", .is = IS_INT, MEMBER(struct amount, elsewhere)}, {0}};
 
 /* ---- reports ---- */
 
 static void elsewhere_set(struct server *s, uint32_t i, int64_t elsewhere)
 {
 	struct amount a = s->cluster->amounts.v[i];
-	char text[64];
 
 	if (a.elsewhere == elsewhere)
 		return;
 	a.elsewhere = elsewhere;
 	sched_amount(s->sched, i, &a, s->clock->now);
-	snprintf(text, sizeof text, "{\"elsewhere\":%lld}", (long long)elsewhere);
-	store_put_object(s->store, "amount", names_get(&s->cluster->amount_names, i), text);
+	record_put(s, "amount", names_get(&s->cluster->amount_names, i), amount_rows, 0, &a);
 	foresee_again(s);
 	s->turn->dirty = true;
 	turn_wake(s);
@@ -59,11 +60,14 @@ int amounts_reported(struct server *s, const char *text, size_t n, struct err *e
 
 int amount_restore(struct server *s, const char *name, const json_t *o, struct err *err)
 {
-	int i = cluster_amount(s->cluster, name, err);
+	struct amount x;
+	int i = record_load(amount_rows, 0, o, &x, NULL, err);
 
+	if (i == 0)
+		i = cluster_amount(s->cluster, name, err);
 	if (i < 0)
 		return i;
-	s->cluster->amounts.v[i].elsewhere = json_integer_value(json_object_get(o, "elsewhere"));
+	s->cluster->amounts.v[i].elsewhere = x.elsewhere;
 	if (s->plan)
 		plan_set_amount(s->plan, (uint32_t)i);
 	return 0;
