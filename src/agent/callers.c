@@ -16,11 +16,11 @@
 #include "agent/agent_internal.h"
 #include "base/chain.h"
 #include "client/tray.h"
+#include "engine/frames.h"
 #include "net/handle.h"
 
 #define CALLERS_MOST 64
 #define LIMIT_MS 60000 /* ms for the whole connection */
-#define PIECE (512u * 1024)
 
 struct caller {
 	struct agent *a;
@@ -37,11 +37,8 @@ static void view_give(struct caller *c, const char *name)
 {
 	struct strbuf text = {0};
 
-	if (views_read(c->a, name, &text) == 0)
-		for (size_t at = 0; at < text.n; at += PIECE)
-			link_pack(c->link, text.text + at, text.n - at < PIECE ? text.n - at : PIECE,
-				  "{s:s,s:s,s:I,s:I}", "t", "view", "name", name, "size", (json_int_t)text.n, "at",
-				  (json_int_t)at);
+	if (views_read(c->a, name, &text) == 0 && text.n)
+		pieces_send(c->link, "view", &(struct spool_frame){.name = name}, text.text, text.n);
 	strbuf_fini(&text);
 }
 
@@ -56,13 +53,15 @@ static void offer_give(struct caller *c)
 	link_record(c->link, "offer", &offer_schema, o);
 }
 
-static void caller_know(struct caller *c, const json_t *head)
+static void frame_send(struct caller *c, const char *type, struct spool_frame x)
 {
-	const char *view = json_string_value(json_object_get(head, "view"));
+	link_record(c->link, type, &spool_frames, &x);
+}
 
+static void caller_know(struct caller *c, const char *view)
+{
 	if (!view || strcmp(view, "all") == 0 || !views_has(c->a, view)) {
-		link_pack(c->link, NULL, 0, "{s:s,s:s}", "t", "refused", "why",
-			  "the server has told this host nothing of you");
+		frame_send(c, "refused", (struct spool_frame){.why = "the server has told this host nothing of you"});
 		link_close(c->link, "it is not known here");
 		return;
 	}
@@ -71,7 +70,7 @@ static void caller_know(struct caller *c, const json_t *head)
 	offer_give(c);
 	view_give(c, "all");
 	view_give(c, view);
-	link_pack(c->link, NULL, 0, "{s:s}", "t", "ready");
+	frame_send(c, "ready", (struct spool_frame){0});
 }
 
 /* ---- storing ---- */
@@ -86,9 +85,9 @@ static void change_keep(struct caller *c)
 	if (rc == 0)
 		rc = spool_keep(c->a, &x, &number, &err);
 	if (rc == 0)
-		link_pack(c->link, NULL, 0, "{s:s,s:I}", "t", "kept", "number", (json_int_t)number);
+		frame_send(c, "kept", (struct spool_frame){.number = number});
 	else
-		link_pack(c->link, NULL, 0, "{s:s,s:s,s:b}", "t", "refused", "why", err.text, "stale", rc == -ESTALE);
+		frame_send(c, "refused", (struct spool_frame){.why = err.text, .stale = rc == -ESTALE});
 	kept_fini(&x);
 	strbuf_clear(&c->in);
 }
@@ -97,16 +96,17 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 {
 	struct caller *c = context;
 	const char *t = json_string_value(json_object_get(head, "t"));
-	json_int_t size = json_integer_value(json_object_get(head, "size"));
+	struct spool_frame x;
 
+	spool_frame_read(head, &x);
 	if (!c->known && t && strcmp(t, "spool") == 0)
-		caller_know(c, head);
-	else if (!c->known || !t || strcmp(t, "keep") != 0 || size < 1 || size > TRAY_MOST || n == 0 ||
-		 c->in.n + n > (size_t)size)
+		caller_know(c, x.view);
+	else if (!c->known || !t || strcmp(t, "keep") != 0 || x.size < 1 || x.size > TRAY_MOST || n == 0 ||
+		 c->in.n + n > (size_t)x.size)
 		link_close(l, "the message is none that is expected");
 	else {
 		strbuf_add(&c->in, data, n);
-		if (c->in.n == (size_t)size)
+		if (c->in.n == (size_t)x.size)
 			change_keep(c);
 	}
 }

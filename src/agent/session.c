@@ -344,14 +344,15 @@ static void on_welcome(struct session *s, const json_t *head)
 static void on_sorry(struct session *s, const json_t *head)
 {
 	struct agent *a = s->a;
-	double retry = json_number_value(json_object_get(head, "retry"));
-	const char *leader = member_text(head, "leader");
+	struct sorry x = {0};
 
-	if (retry < 0) {
+	record_load(sorry_frame.fields, 0, head, &x, NULL, NULL);
+	const char *leader = x.leader ? x.leader : "", *reason = x.reason ? x.reason : "";
+	if (x.retry < 0) {
 		log_line(
 			SEVERITY_WARNING,
 			"this node was removed from the cluster: %s. Ending all jobs here; 'shunt join' adds the node again",
-			member_text(head, "reason"));
+			reason);
 		s->stopping = true;
 		orders_abandon(a);
 		credential_drop(a);
@@ -362,8 +363,8 @@ static void on_sorry(struct session *s, const json_t *head)
 		/* not forever: two may name each other */
 		snprintf(s->leader, sizeof s->leader, "%s", leader);
 	else
-		s->pause = retry > 0 ? (int64_t)(retry > 3600 ? 3600 : retry) * 1000 : -1;
-	link_leave(s, member_text(head, "reason"));
+		s->pause = x.retry > 0 ? (x.retry > 3600 ? 3600 : x.retry) * 1000 : -1;
+	link_leave(s, reason);
 }
 
 static void on_frame(void *context, struct link *l, json_t *head, const char *data, size_t n)

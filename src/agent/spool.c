@@ -24,9 +24,9 @@
 #include "base/logline.h"
 #include "base/ticks.h"
 #include "client/tray.h"
+#include "engine/frames.h"
 
 #define WINDOW 32 /* maximum changes in flight */
-#define PIECE (512 * 1024)
 #define FAR_MOST 20000
 #define FAR_BYTES (512u << 20)
 /* numbers left free between the last one seen in a tray and the next offer's first: more may be
@@ -195,10 +195,8 @@ static void item_send(struct spool *p, struct link *server, struct item *x)
 		item_end(p, x);
 	} else {
 		int64_t age = clock_us(CLOCK_REALTIME) - x->time_us;
-		for (size_t at = 0; at < text.n; at += PIECE)
-			link_pack(server, text.text + at, text.n - at < PIECE ? text.n - at : PIECE,
-				  "{s:s,s:I,s:I,s:I}", "t", "kept", "number", (json_int_t)x->name.number, "size",
-				  (json_int_t)text.n, "age", (json_int_t)age);
+		pieces_send(server, "kept", &(struct spool_frame){.number = x->name.number, .age = age}, text.text,
+			    text.n);
 		x->state = ITEM_SENT;
 		p->under_way++;
 		p->telling = true;
@@ -220,7 +218,7 @@ static void spool_empty(struct spool *p, struct link *server)
 	if (p->items.n)
 		log_line(SEVERITY_NOTICE, "sent %zu changes that users made while the server was down", p->items.n);
 	if (p->telling)
-		link_pack(server, NULL, 0, "{s:s,s:s}", "t", "emptied", "lease", p->offer.lease);
+		link_record(server, "emptied", &spool_frames, &(struct spool_frame){.lease = p->offer.lease});
 	p->telling = false;
 	items_clear(p);
 }
@@ -238,20 +236,20 @@ static void spool_more(struct spool *p, struct link *server)
 void spool_done(struct agent *a, struct link *server, const json_t *head)
 {
 	struct spool *p = a->spool;
-	uint64_t number = (uint64_t)json_integer_value(json_object_get(head, "number"));
-	const char *why = json_string_value(json_object_get(head, "why"));
+	struct spool_frame done;
 
+	spool_frame_read(head, &done);
 	for (size_t i = 0; i < p->items.n; i++) {
 		struct item *x = &p->items.v[i];
-		if (x->name.number != number || x->state != ITEM_SENT)
+		if (x->name.number != done.number || x->state != ITEM_SENT)
 			continue;
-		if (json_is_true(json_object_get(head, "again"))) {
+		if (done.again) {
 			x->state = ITEM_WAITS; /* see host_spool_turn() */
 			p->under_way--;
 			return;
 		}
-		if (why)
-			log_line(SEVERITY_NOTICE, "the server refused change %" PRIu64 ": %s", number, why);
+		if (done.why)
+			log_line(SEVERITY_NOTICE, "the server refused change %" PRIu64 ": %s", done.number, done.why);
 		item_end(p, x);
 		break;
 	}

@@ -22,6 +22,7 @@
 #include "agent/agent_internal.h"
 #include "base/fdio.h"
 #include "base/file.h"
+#include "client/tray.h"
 
 #define NAME_MOST 64
 #define KEPT (31 * 86400) /* seconds; longer than most login tokens live */
@@ -77,15 +78,14 @@ static void view_begin(struct views *v, const char *name, int64_t size)
 void views_frame(struct agent *a, const json_t *head, const char *data, size_t n)
 {
 	struct views *v = a->views;
-	const char *name = json_string_value(json_object_get(head, "name"));
-	int64_t size = json_integer_value(json_object_get(head, "size")),
-		at = json_integer_value(json_object_get(head, "at"));
+	struct spool_frame x;
 
-	if (!name || !name_is_right(name) || size < 0)
+	spool_frame_read(head, &x);
+	if (!x.name || !name_is_right(x.name) || x.size < 0)
 		return;
-	if (at == 0)
-		view_begin(v, name, size);
-	if (v->fd < 0 || strcmp(name, v->name) != 0 || at != v->at || v->at + (int64_t)n > v->size)
+	if (x.at == 0)
+		view_begin(v, x.name, x.size);
+	if (v->fd < 0 || strcmp(x.name, v->name) != 0 || x.at != v->at || v->at + (int64_t)n > v->size)
 		return;
 	int rc = fd_write(v->fd, data, n);
 	v->at += (int64_t)n;

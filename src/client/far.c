@@ -17,15 +17,17 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/codec.h"
 #include "base/file.h"
 #include "base/frame.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "client/client_internal.h"
+#include "client/tray.h"
 #include "tls/pki.h"
 
 #define FRAME_MOST (10u << 20)
 #define VIEW_MOST (64u << 20)
-#define PIECE (512u * 1024)
 #define SILENCE 15  /* seconds of silence of an agent */
 #define FRESH 86400 /* seconds that the list of agents stays fresh */
 #define AGENTS_MOST 8
@@ -200,20 +202,25 @@ static int call_greeted(struct call *c, struct err *err)
 	return err_set(err, -EHOSTUNREACH, "%.*s", why ? (int)(newline - why - 1) : 0, why ? why + 1 : "");
 }
 
-static int call_send(struct call *c, const char *data, size_t n, const json_t *head, struct err *err)
+static int call_send(struct call *c, const char *type, const struct spool_frame *x, const char *data, size_t n,
+		     struct err *err)
 {
-	char *text = json_dumps(head, JSON_COMPACT);
-	struct strbuf out = {0};
+	struct strbuf head = {0}, out = {0};
+	struct json j;
 	int rc = 0;
 
-	frame_put(&out, text, strlen(text), data, n);
+	json_begin(&j, &head);
+	json_text(&j, "t", type);
+	record_show(spool_frames.fields, 0, x, NULL, &j);
+	json_close_object(&j);
+	frame_put(&out, head.text, head.n, data, n);
 	for (size_t at = 0; at < out.n && rc == 0;) {
 		ssize_t sent = send(c->fd, out.text + at, out.n - at, MSG_NOSIGNAL);
 		if (sent < 0 && errno != EINTR)
 			rc = err_set(err, -EIO, "it takes nothing: %s", strerror(errno));
 		at += sent > 0 ? (size_t)sent : 0;
 	}
-	free(text);
+	strbuf_fini(&head);
 	strbuf_fini(&out);
 	return rc;
 }
@@ -248,17 +255,17 @@ static bool is(const json_t *head, const char *type)
 
 static int refused(const json_t *head, struct err *err)
 {
-	const char *why = json_string_value(json_object_get(head, "why"));
+	struct spool_frame x;
 
-	return err_set(err, json_is_true(json_object_get(head, "stale")) ? -ESTALE : -EACCES, "%.300s",
-		       is(head, "refused") && why ? why : "it says something that is not expected");
+	spool_frame_read(head, &x);
+	return err_set(err, x.stale ? -ESTALE : -EACCES, "%.300s",
+		       is(head, "refused") && x.why ? x.why : "it says something that is not expected");
 }
 
 static int call_begin(const struct far *f, const char *where, struct call *ret, struct err *err)
 {
 	char *argv[] = {"shunt-connect", "--agent", "--ca", ARGUMENT_CA, (char *)where, NULL};
 	struct timeval silence = {.tv_sec = SILENCE};
-	json_t *head = json_pack("{s:s, s:s}", "t", "spool", "view", f->view);
 	int rc;
 
 	*ret = (struct call){.fd = -1};
@@ -268,8 +275,7 @@ static int call_begin(const struct far *f, const char *where, struct call *ret, 
 		rc = call_greeted(ret, err);
 	}
 	if (rc == 0)
-		rc = call_send(ret, NULL, 0, head, err);
-	json_decref(head);
+		rc = call_send(ret, "spool", &(struct spool_frame){.view = f->view}, NULL, 0, err);
 	return rc < 0 ? rc : 0;
 }
 
@@ -299,18 +305,18 @@ static void views_clear(const struct far *f)
 
 static void view_take(struct got *g, const json_t *head, const char *data, size_t n)
 {
-	const char *name = json_string_value(json_object_get(head, "name"));
-	json_int_t size = json_integer_value(json_object_get(head, "size"));
+	struct spool_frame x;
 	char path[80];
 
-	if (!g->f || !name || (strcmp(name, "all") != 0 && strcmp(name, g->f->view) != 0) || size > VIEW_MOST)
+	spool_frame_read(head, &x);
+	if (!g->f || !x.name || (strcmp(x.name, "all") != 0 && strcmp(x.name, g->f->view) != 0) || x.size > VIEW_MOST)
 		return;
-	if (strcmp(name, g->name) != 0)
+	if (strcmp(x.name, g->name) != 0)
 		strbuf_clear(&g->text);
-	snprintf(g->name, sizeof g->name, "%s", name);
+	snprintf(g->name, sizeof g->name, "%s", x.name);
 	strbuf_add(&g->text, data, n);
-	snprintf(path, sizeof path, "views/%s", name);
-	if ((json_int_t)g->text.n == size)
+	snprintf(path, sizeof path, "views/%s", x.name);
+	if ((int64_t)g->text.n == x.size)
 		far_file_write(g->f, path, g->text.text, g->text.n);
 }
 
@@ -435,19 +441,21 @@ int far_open(struct far *f, struct offer *ret, struct err *err)
 /* Sends a change and waits for its number. */
 static int change_send(struct call *call, const struct strbuf *text, uint64_t *ret, struct err *err)
 {
-	json_t *head = json_pack("{s:s, s:I}", "t", "keep", "size", (json_int_t)text->n);
+	struct spool_frame x = {.size = (int64_t)text->n};
+	json_t *head;
 	const char *data;
 	size_t n;
 	int rc = 0;
 
-	for (size_t at = 0; at < text->n && rc == 0; at += PIECE)
-		rc = call_send(call, text->text + at, text->n - at < PIECE ? text->n - at : PIECE, head, err);
-	json_decref(head);
+	for (size_t at = 0; at < text->n && rc == 0; at += SPOOL_PIECE)
+		rc = call_send(call, "keep", &x, text->text + at,
+			       text->n - at < SPOOL_PIECE ? text->n - at : SPOOL_PIECE, err);
 	if (rc == 0 && call_read(call, &head, &data, &n, err) < 0)
 		return err_set(err, -EIO, "it did not say whether it keeps the request: check before you repeat it");
 	if (rc < 0)
 		return rc;
-	*ret = (uint64_t)json_integer_value(json_object_get(head, "number"));
+	spool_frame_read(head, &x);
+	*ret = x.number;
 	if (!is(head, "kept") || *ret == 0)
 		rc = refused(head, err);
 	json_decref(head);

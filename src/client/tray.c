@@ -70,6 +70,19 @@ const struct schema offer_schema = {FIELDS(
 	{"shared", OFFERS(shared)}, {"wait", .most = 1000000, OFFERS(wait)},
 	{"lease", MEMBER_CHARS(struct offer, lease)}, {"cluster", MEMBER_CHARS(struct offer, cluster)})};
 
+#define FRAME(member)                                                                                                  \
+	{                                                                                                              \
+#member, .is = SPARSE, MEMBER(struct spool_frame, member)                                              \
+	}
+const struct schema spool_frames = {FIELDS(FRAME(view), FRAME(name), FRAME(size), FRAME(at), FRAME(number), FRAME(age),
+					   FRAME(why), FRAME(again), FRAME(stale), FRAME(lease))};
+
+void spool_frame_read(const json_t *head, struct spool_frame *ret)
+{
+	if (record_load(spool_frames.fields, 0, head, ret, NULL, NULL) < 0)
+		*ret = (struct spool_frame){0};
+}
+
 int offer_load(const json_t *o, struct offer *ret, struct err *err)
 {
 	int rc;

@@ -84,6 +84,26 @@ int offer_load(const json_t *o, struct offer *ret, struct err *err);
 int offer_write(const char *dir, const struct offer *l, struct err *err);
 int offer_remove(const char *dir, struct err *err); /* succeeds if there is none */
 
+/* Frames that bring changes from a command to an agent and on to the server, and views the other
+ * way (docs/protocol.md). A frame has only some of these members; texts are borrowed. */
+#define SPOOL_PIECE (512u * 1024) /* bytes of data in a frame, at most */
+struct spool_frame {
+	const char *view; /* spool: name of the caller's view */
+	const char *name; /* view: its name */
+	int64_t size;	  /* bytes of the whole change or view */
+	int64_t at;	  /* view: where this piece begins */
+	uint64_t number;  /* kept, done: number of the change */
+	int64_t age;	  /* kept: microseconds since the change got its number */
+	/* refused: the reason; done: why the server refused the change, NULL if it was made */
+	const char *why;
+	bool again;	   /* done: send the change again later */
+	bool stale;	   /* refused: a server has started since the offer was made */
+	const char *lease; /* emptied: the lease whose changes have all been sent */
+};
+extern const struct schema spool_frames;
+/* A frame that cannot be read counts as one without members. */
+void spool_frame_read(const json_t *head, struct spool_frame *ret);
+
 /* A change in the spool: one API request. */
 struct kept {
 	uint64_t number;

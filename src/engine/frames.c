@@ -5,6 +5,8 @@
 
 #include "base/amount.h"
 #include "base/codec.h"
+#include "client/tray.h"
+#include "net/link.h"
 
 #define HELLO(member)                                                                                                  \
 	{                                                                                                              \
@@ -102,3 +104,19 @@ const struct schema part_frame = {FIELDS(PART(tag), PART(signal), PART(walltime)
 
 const struct schema dial_frame = {
 	FIELDS(DIAL(what), DIAL(id), DIAL(user), DIAL(tag), DIAL(which), DIAL(path), DIAL(from), DIAL(follow))};
+
+const struct schema sorry_frame = {FIELDS({"reason", MEMBER(struct sorry, reason)},
+					  {"retry", .is = REQUIRED, MEMBER(struct sorry, retry)},
+					  {"leader", MEMBER(struct sorry, leader)})};
+
+void pieces_send(struct link *l, const char *type, const struct spool_frame *x, const char *text, size_t n)
+{
+	struct spool_frame f = *x;
+
+	f.size = (int64_t)n;
+	for (size_t at = 0; at == 0 || at < n; at += SPOOL_PIECE) {
+		size_t piece = n - at < SPOOL_PIECE ? n - at : SPOOL_PIECE;
+		f.at = (int64_t)at;
+		link_record_data(l, type, &spool_frames, &f, piece ? text + at : NULL, piece);
+	}
+}

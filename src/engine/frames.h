@@ -11,7 +11,9 @@
 
 #include "base/hostlist.h"
 
+struct link;
 struct schema;
+struct spool_frame;
 
 /* What a machine has. Read them into an arena. */
 struct facts {
@@ -94,5 +96,16 @@ struct dial {
 	bool follow;
 };
 extern const struct schema dial_frame;
+
+/* Why the server does not take an agent. */
+struct sorry {
+	const char *reason;
+	int64_t retry;	    /* seconds to wait; < 0: the node was removed from the cluster */
+	const char *leader; /* address of the server that leads, or NULL */
+};
+extern const struct schema sorry_frame;
+
+/* Sends a text in frames of a type, each with a piece; an empty text in one frame without data. */
+void pieces_send(struct link *l, const char *type, const struct spool_frame *x, const char *text, size_t n);
 
 #endif

@@ -133,7 +133,7 @@ static void dismiss(struct visit *v, const char *reason)
 
 static void refuse(struct visit *v, int retry, const char *reason)
 {
-	link_pack(v->link, NULL, 0, "{s:s,s:s,s:i}", "t", "sorry", "reason", reason, "retry", retry);
+	link_record(v->link, "sorry", &sorry_frame, &(struct sorry){.reason = reason, .retry = retry});
 	dismiss(v, reason);
 }
 

@@ -253,8 +253,10 @@ static void standby_link(struct server *s, struct link *l)
 	const struct store_leader *leader = &s->realm->lead->leader;
 
 	link_events_set(l, &nothing, NULL);
-	link_pack(l, NULL, 0, "{s:s,s:s,s:i,s:s}", "t", "sorry", "reason", "this server stands by", "retry", 1,
-		  "leader", leader->left > 0 && !s->realm->lead->taken ? leader->address : "");
+	link_record(l, "sorry", &sorry_frame,
+		    &(struct sorry){.reason = "this server stands by",
+				    .retry = 1,
+				    .leader = leader->left > 0 && !s->realm->lead->taken ? leader->address : NULL});
 	link_close(l, "this server stands by");
 }
 

@@ -34,6 +34,7 @@
 #include "server/offline/regrets.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
+#include "server/settings/objects.h"
 #include "server/site/realm.h"
 #include "server/site/tokens.h"
 #include "store/store.h"
@@ -205,12 +206,8 @@ static bool mark_find(struct server *s, const char *seal)
 
 static void mark_store(struct server *s, const struct brought *b)
 {
-	struct strbuf text = {0};
-
 	mark_add(s, b->x.seal, b->join, b->lease);
-	record_store_text(mark_rows, 0, &(struct mark){.join = b->join, .lease = b->lease}, NULL, &text);
-	store_put_object(s->store, "spooled", b->x.seal, text.text);
-	strbuf_fini(&text);
+	record_put(s, "spooled", b->x.seal, mark_rows, 0, &(struct mark){.join = b->join, .lease = b->lease});
 }
 
 int spool_restore_mark(struct server *s, const char *seal, const json_t *o, struct err *err)
@@ -225,13 +222,10 @@ int spool_restore_mark(struct server *s, const char *seal, const json_t *o, stru
 
 static void host_store(struct server *s, const struct spool_host *h)
 {
-	struct strbuf text = {0};
 	char name[24];
 
 	snprintf(name, sizeof name, "%" PRIu64, h->join);
-	record_store_text(host_rows, 0, h, NULL, &text);
-	store_put_object(s->store, "spool", name, text.text);
-	strbuf_fini(&text);
+	record_put(s, "spool", name, host_rows, 0, h);
 }
 
 int spool_restore_host(struct server *s, const char *join, const json_t *o, struct err *err)
@@ -271,8 +265,8 @@ static void brought_answer(struct server *s, const struct brought *b, const char
 	struct link *l = s->hosts->nodes.v[b->node].join == b->join ? agents_link_of(s, b->node) : NULL;
 
 	if (l)
-		link_pack(l, NULL, 0, "{s:s,s:I,s:s?,s:b}", "t", "done", "number", (json_int_t)b->number, "why", why,
-			  "again", again);
+		link_record(l, "done", &spool_frames,
+			    &(struct spool_frame){.number = b->number, .why = why, .again = again});
 }
 
 static void brought_end(struct server *s, struct brought *b)
@@ -513,25 +507,22 @@ static void brought_add(struct server *s, struct spool_host *h, uint32_t node, i
 	b->time_us = time_settle(s, h, b->lease, age_us);
 }
 
-static void on_kept(struct server *s, struct spool_host *h, uint32_t node, const json_t *head, const char *data,
-		    size_t n)
+static void on_kept(struct server *s, struct spool_host *h, uint32_t node, const struct spool_frame *x,
+		    const char *data, size_t n)
 {
-	json_int_t number = json_integer_value(json_object_get(head, "number")),
-		   size = json_integer_value(json_object_get(head, "size"));
-
-	if (number < 1 || size < 1 || size > TRAY_MOST || h->waiting >= HOST_MOST) {
+	if (x->number < 1 || x->size < 1 || x->size > TRAY_MOST || h->waiting >= HOST_MOST) {
 		agents_cut(s, node, 10, "it sends changes that can't be");
 		return;
 	}
-	if (h->incoming != (uint64_t)number)
+	if (h->incoming != x->number)
 		strbuf_clear(&h->in);
-	h->incoming = (uint64_t)number;
+	h->incoming = x->number;
 	strbuf_add(&h->in, data, n);
-	if (h->in.n > (size_t)size) {
+	if (h->in.n > (size_t)x->size) {
 		strbuf_clear(&h->in);
 		agents_cut(s, node, 10, "it sends more of a change than there is");
-	} else if (h->in.n == (size_t)size) {
-		brought_add(s, h, node, json_integer_value(json_object_get(head, "age")));
+	} else if (h->in.n == (size_t)x->size) {
+		brought_add(s, h, node, x->age);
 		strbuf_clear(&h->in);
 		turn_wake(s);
 	}
@@ -541,14 +532,16 @@ void spool_frame(struct server *s, uint32_t node, const json_t *head, const char
 {
 	struct spool_host *h = host_of(s, s->hosts->nodes.v[node].join);
 	const char *type = json_string_value(json_object_get(head, "t"));
+	struct spool_frame x;
 	int64_t lease;
 
+	spool_frame_read(head, &x);
 	if (strcmp(type, "kept") == 0) {
-		on_kept(s, h, node, head, data, n);
+		on_kept(s, h, node, &x, data, n);
 		return;
 	}
 	/* a lease from another server, which may be above this server's, does not count */
-	lease = lease_check(s, h->join, json_string_value(json_object_get(head, "lease")));
+	lease = lease_check(s, h->join, x.lease);
 	if (lease > h->closed && lease == h->given && h->waiting == 0)
 		host_close(s, h, lease);
 }

@@ -9,6 +9,8 @@
 #include "base/json.h"
 #include "base/map.h"
 #include "base/strbuf.h"
+#include "client/tray.h"
+#include "engine/frames.h"
 #include "net/link.h"
 #include "server/base/clock.h"
 #include "server/link/agents.h"
@@ -20,7 +22,6 @@
 
 /* bytes of a view, at most, so that it does not delay other traffic of the link */
 #define MOST (16u << 20)
-#define PIECE (512u * 1024)
 #define SPOOLS 3 /* nodes that serve a user whose own host is not a node */
 
 static uint64_t address_hash(const char *address)
@@ -34,9 +35,7 @@ static void view_send(struct link *l, const char *name, const struct strbuf *tex
 
 	if (n > MOST || link_queued(l) > MOST)
 		return;
-	for (size_t at = 0; at == 0 || at < n; at += PIECE)
-		link_pack(l, n ? text->text + at : NULL, n - at < PIECE ? n - at : PIECE, "{s:s,s:s,s:I,s:I}", "t",
-			  "view", "name", name, "size", (json_int_t)n, "at", (json_int_t)at);
+	pieces_send(l, "view", &(struct spool_frame){.name = name}, n ? text->text : NULL, n);
 }
 
 /* A connected node on a hash ring. A token uses the nodes that follow it there, so that most tokens
