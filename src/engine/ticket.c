@@ -9,34 +9,57 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
-#include "base/members.h"
+#include "base/codec.h"
+
+/* A ticket's text. */
+enum op { OP_GET, OP_PUT };
+struct paper_file {
+	enum op op;
+	const char *at, *path;
+	int mode;
+	bool append;
+};
+struct paper {
+	const char *by, *tag, *user;
+	int64_t until;
+	struct paper_file *files;
+	int nfiles;
+};
+
+static const struct schema paper_file = {FIELDS(
+	{"op", .in = ALWAYS, .words = "get|put", MEMBER_AS(FORM_CHOICE, struct paper_file, op)},
+	{"at", .in = ALWAYS, MEMBER(struct paper_file, at)}, {"path", .in = ALWAYS, MEMBER(struct paper_file, path)},
+	{"mode", .most = 0777, MEMBER(struct paper_file, mode)}, {"append", MEMBER(struct paper_file, append)})};
+static const struct field paper_rows[] = {
+	{"by", .in = ALWAYS, MEMBER(struct paper, by)},
+	{"tag", .in = ALWAYS, MEMBER(struct paper, tag)},
+	{"user", .in = ALWAYS, MEMBER(struct paper, user)},
+	{"until", .in = ALWAYS, MEMBER(struct paper, until)},
+	{"files", .of = &paper_file, MEMBER_LIST(FORM_RECORDS, struct paper, files, nfiles)},
+	{0},
+};
 
 int ticket_write(struct order *o, const struct ticket_terms *t, struct arena *a, struct err *err)
 {
 	struct strbuf text = {0}, signature = {0};
-	struct json j;
+	struct paper p = {.by = *t->by ? arena_printf(a, "%s:%" PRIu64, t->by, t->join) : "",
+			  .tag = o->tag,
+			  .user = o->user,
+			  .until = t->until,
+			  .files = arena_alloc(a, (size_t)o->carry.ncarried * sizeof *p.files),
+			  .nfiles = o->carry.ncarried};
 	int rc;
 
-	json_begin(&j, &text);
-	json_text(&j, "by", *t->by ? arena_printf(a, "%s:%" PRIu64, t->by, t->join) : "");
-	json_text(&j, "tag", o->tag);
-	json_text(&j, "user", o->user);
-	json_int(&j, "until", t->until);
-	json_open_array(&j, "files");
-	for (int i = 0; i < o->carry.ncarried; i++) {
+	for (int i = 0; i < p.nfiles; i++) {
 		const struct order_file *f = &o->carry.carried[i];
 		bool output = f->use == FILE_OUT || f->use == FILE_ERR;
-		json_open_object(&j, NULL);
-		json_text(&j, "op", f->use == FILE_IN ? "get" : "put");
-		json_text(&j, "at", f->host);
-		json_text(&j, "path", f->path);
-		json_int(&j, "mode", 0666 & ~(o->umask < 0 ? 077 : o->umask));
-		json_bool(&j, "append", output && o->append);
-		json_close_object(&j);
+		p.files[i] = (struct paper_file){.op = f->use == FILE_IN ? OP_GET : OP_PUT,
+						 .at = f->host,
+						 .path = f->path,
+						 .mode = 0666 & ~(o->umask < 0 ? 077 : o->umask),
+						 .append = output && o->append};
 	}
-	json_close_array(&j);
-	json_close_object(&j);
+	record_store_text(paper_rows, 0, &p, NULL, &text);
 	rc = pki_sign(t->authority_key, text.text, text.n, &signature, err);
 	if (rc == 0) {
 		o->carry.ticket = arena_strndup(a, text.text, text.n);
@@ -61,33 +84,28 @@ static bool shown_by(const char *by, const struct cert_names *peer)
 	return (peer->role == CERT_NODE || peer->role == CERT_SERVER) && strcmp(by, name) == 0;
 }
 
-static int file_check(const struct ticket_question *q, const json_t *o, struct arena *a, struct ticket *ret,
-		      struct err *err)
+static int file_check(const struct ticket_question *q, const struct paper *p, struct ticket *ret, struct err *err)
 {
-	const json_t *f = json_array_get(json_object_get(o, "files"), (size_t)q->file);
-	const char *op = member_text(f, "op"), *path = member_text(f, "path"), *tag = member_text(o, "tag"),
-		   *user = member_text(o, "user");
-	json_int_t mode = json_integer_value(json_object_get(f, "mode"));
-
-	if (q->file < 0 || !f)
+	if (q->file < 0 || q->file >= p->nfiles)
 		return err_set(err, -EINVAL, "the ticket has no such file");
-	if (strcmp(member_text(f, "at"), q->at) != 0 || !json_is_string(json_object_get(f, "at")))
+	const struct paper_file *f = &p->files[q->file];
+	if (strcmp(f->at, q->at) != 0)
 		return err_set(err, -EPERM, "the ticket is for another host");
-	if ((strcmp(op, "put") != 0 && strcmp(op, "get") != 0) || !*path || !*tag || !*user || mode < 0 || mode > 0777)
+	if (!*f->path || !*p->tag || !*p->user)
 		return err_set(err, -EINVAL, "the ticket can't be understood");
-	*ret = (struct ticket){.tag = arena_strndup(a, tag, strlen(tag)),
-			       .user = arena_strndup(a, user, strlen(user)),
-			       .path = arena_strndup(a, path, strlen(path)),
-			       .put = strcmp(op, "put") == 0,
-			       .append = json_is_true(json_object_get(f, "append")),
-			       .mode = (int)mode};
+	*ret = (struct ticket){.tag = p->tag,
+			       .user = p->user,
+			       .path = f->path,
+			       .put = f->op == OP_PUT,
+			       .append = f->append,
+			       .mode = f->mode};
 	return 0;
 }
 
 int ticket_check(const struct ticket_question *q, struct arena *a, struct ticket *ret, struct err *err)
 {
 	size_t n = strlen(q->text);
-	json_t *o;
+	struct paper p;
 	int rc;
 
 	if (n > TICKET_MAX)
@@ -95,13 +113,11 @@ int ticket_check(const struct ticket_question *q, struct arena *a, struct ticket
 	rc = pki_verify(q->authority, q->text, n, q->signature, strlen(q->signature), err);
 	if (rc < 0)
 		return err_set(err, rc, "the ticket is not signed by this cluster's authority");
-	o = json_loadb(q->text, n, 0, NULL);
-	if (!shown_by(member_text(o, "by"), q->peer))
-		rc = err_set(err, -EPERM, "the ticket was given to another host");
-	else if (json_integer_value(json_object_get(o, "until")) < q->now)
-		rc = err_set(err, -EKEYEXPIRED, "the ticket has expired");
-	else
-		rc = file_check(q, o, a, ret, err);
-	json_decref(o);
-	return rc;
+	if (record_read_text(paper_rows, 0, q->text, n, &p, a, NULL) < 0)
+		return err_set(err, -EINVAL, "the ticket can't be understood");
+	if (!shown_by(p.by, q->peer))
+		return err_set(err, -EPERM, "the ticket was given to another host");
+	if (p.until < q->now)
+		return err_set(err, -EKEYEXPIRED, "the ticket has expired");
+	return file_check(q, &p, ret, err);
 }
