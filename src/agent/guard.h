@@ -17,7 +17,7 @@ struct result;
 /* Applies a policy given as text; "" or NULL: this is not a workstation. A bad policy is logged and
  * changes nothing. */
 void guard_set(struct agent *a, const char *policy);
-/* Starts with the policy in agent.json, and what was known of the owner before. */
+/* Starts with the policy in agent.json, and with what an earlier agent knew of the owner. */
 int guard_start(struct agent *a, struct err *err);
 void guard_stop(struct agent *a); /* frozen tasks stay frozen */
 /* Returns true if jobs here run behind everything else. */

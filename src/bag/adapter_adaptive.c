@@ -14,7 +14,7 @@
  */
 #include "bag/adapter_internal.h"
 
-/* Returns how many tasks a request can do. */
+/* Returns the number of tasks that a request can run before it ends. */
 static double worth(const struct adapter *a, const struct candidate *c, int64_t e)
 {
 	if (a->heuristic == ADAPTER_AS_PRINTED)

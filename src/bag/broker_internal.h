@@ -165,9 +165,9 @@ bool cluster_cut(struct broker *b, const struct peer *p, int64_t stay);
 bool cluster_dropped(const struct broker *b, const struct peer *p);
 /* Returns what became of a request; FATE_OPEN: nothing yet, or it is 0. */
 enum request_fate cluster_fate(const struct broker *b, int request);
-/* Returns the most seconds that a worker can have; -1: no end. */
+/* Returns the longest time that a worker can run, in seconds; -1: not limited. */
 int64_t cluster_longest(const struct broker *b);
-/* Writes an array of the requests that are out. */
+/* Writes an array of the requests that were made and have not ended. */
 void cluster_put(struct broker *b, struct json *j);
 void cluster_close(struct broker *b); /* cancels all requests */
 

@@ -265,7 +265,7 @@ static bool pair(char *line, char **ret_key, char **ret_value)
 {
 	char *key = line + strspn(line, " \t"), *equal = strstr(key, " = ");
 
-	if (!equal || key == line || *line == '\t') /* folded: it continues the line before */
+	if (!equal || key == line || *line == '\t') /* folded: it continues the previous line */
 		return false;
 	*equal = '\0';
 	*ret_key = key;

@@ -625,7 +625,7 @@ static void rest_remove(int tray, const char *name)
 
 static int name_remove(int tray, const char *name)
 {
-	if (unlinkat(tray, name, 0) == 0) /* not even a directory */
+	if (unlinkat(tray, name, 0) == 0) /* it was a plain file */
 		return 0;
 	rest_remove(tray, name);
 	return unlinkat(tray, name, AT_REMOVEDIR) < 0 ? -errno : 0;

@@ -73,7 +73,7 @@ static void title_set(const char *text)
 	prctl(PR_SET_NAME, NAME);
 	if (!title_place.room)
 		return;
-	clearenv(); /* it may point there */
+	clearenv(); /* the environment may lie in the memory that is overwritten */
 	memset(title_place.at, 0, title_place.room);
 	snprintf(title_place.at, title_place.room, "%s", text);
 }

@@ -34,7 +34,7 @@
 #define TASKS_MOST 8192	    /* maximum tasks, in this process and in separate ones */
 #define TASKS_OF_ONE 1024
 #define PATIENCE_MS 30000
-#define AWAIT_MS 10000 /* for a shepherd that is to take tasks */
+#define AWAIT_MS 10000 /* time for a shepherd to begin to take tasks */
 #define AGAIN_MS 20
 #define LINK_WITH ", link with "
 

@@ -28,7 +28,7 @@
 #define WIDTH 120
 #define FEATURES 12	/* kinds of nodes at night; a node may be of several */
 #define HAS 0.3		/* probability that a node has a feature, as in the source's figure */
-#define CPUS_MEAN 3.75	/* mean of 1, 2, 4 and 8 */
+#define CPUS_MEAN 3.75	/* mean CPUs of a job, which asks for 1, 2, 4 or 8 */
 #define DAY (24 * 3600) /* seconds */
 
 enum { METHODS = 3, SPREADS = 4, RATES = 3 };

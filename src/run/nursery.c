@@ -325,7 +325,7 @@ static void clean_take(struct nest *n, const char *tag)
 {
 	struct child *c = herd_find(&n->herd, tag);
 
-	if (c) /* not dead at all: the process below waits for its end */
+	if (c) /* it is still alive: the process forked below waits for its end */
 		herd_signal(c, SIGKILL);
 	pid_t pid = fork();
 

@@ -232,7 +232,7 @@ static int prepare(struct shepherd *s, struct err *err)
 		s->output_at = boot_us();
 	workdir_look(s);
 	if (!r && s->o->site.prologue) {
-		prctl(PR_SET_CHILD_SUBREAPER, 0); /* the attempt before has set it */
+		prctl(PR_SET_CHILD_SUBREAPER, 0); /* set by the previous attempt */
 		r = site_prologue(s->o, s->output.fd[0], s->output.fd[1], err);
 		s->r.unclear = r != 0; /* the prologue may have rejected the job, or the host */
 		if (r == -ECANCELED)

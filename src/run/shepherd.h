@@ -43,7 +43,7 @@ noreturn void shepherd_main(const struct handover *first, const struct shepherd_
  * the signal only announces it. */
 #define SHEPHERD_SIGNAL SIGRTMIN
 void shepherd_signals(sigset_t *ret);
-/* Forgets the signals of the attempt before; messages on `orders` (-1: none) for `tag` count from
+/* Forgets the signals of the previous attempt; messages on `orders` (-1: none) for `tag` count from
  * now on. */
 void shepherd_listen(const char *tag, int orders);
 /* Waits for one of them until that instant (or INT64_MAX); returns 0 if none came. */

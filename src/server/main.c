@@ -313,7 +313,8 @@ static int prepare(struct server *s, struct err *err)
 	int rc;
 
 	if (program_beside("shunt-nursery", nursery, sizeof nursery, NULL) < 0)
-		snprintf(nursery, sizeof nursery, "%s", s->instance->program); /* more expensive to fork */
+		snprintf(nursery, sizeof nursery, "%s",
+			 s->instance->program); /* works as well, but a fork of it is more expensive */
 	snprintf(live, sizeof live, "%s/live", s->instance->where.state);
 	snprintf(socket, sizeof socket, "%s/engine.sock", s->instance->where.run);
 	snprintf(spool, sizeof spool, "%s/undelivered", s->instance->where.state);

@@ -29,7 +29,7 @@ struct sim_options {
 	bool apart; /* only measure the topology: don't keep the nodes of a job close together */
 	/* node_allocation that replaces the policy's or the site's; NULL: none */
 	const char *allocation;
-	int push_depth; /* replaces the policy's; -1: use the policy's */
+	int push_depth; /* replaces the push depth of the policy; -1: does not */
 	/* maximum seconds by which jobs exceed their walltimes, if they do not end before */
 	int64_t overrun;
 	bool check;    /* check every invariant after each cycle; slow */

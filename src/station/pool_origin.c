@@ -288,7 +288,7 @@ static bool same_need(const struct pool_need *a, const struct pool_need *b)
 
 void origin_place(struct pool *p)
 {
-	const struct pool_need *refused = NULL; /* most tasks need what the one before needs */
+	const struct pool_need *refused = NULL; /* most tasks need what the previous one needs */
 	int64_t now = pool_now();
 	struct errand *next;
 

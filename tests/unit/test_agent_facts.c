@@ -468,7 +468,7 @@ static void view_is(const struct agent *a, const char *name, const char *text)
 	strbuf_fini(&got);
 }
 
-/* A view is shown once all pieces came, in their order; until then there is the one before. */
+/* A view is shown once all pieces came, in their order; until then the previous one is shown. */
 static void test_views(void **state)
 {
 	struct agent *a = mem_zalloc(sizeof *a);

@@ -235,7 +235,7 @@ static void limits_and_drops(void **state)
 	while (access(path, F_OK) != 0) /* it has begun: a recall does not concern it */
 		usleep(1000);
 	unlink(path);
-	task(&b, 3, "sleep 100", 1000, 0); /* waits for the one before */
+	task(&b, 3, "sleep 100", 1000, 0); /* waits for the previous one */
 	give(&b, &(struct wire){.kind = WIRE_DROP, .task = 3});
 	m = next(&b);
 	assert_true(m.kind == WIRE_RETURNED && m.task == 3);

@@ -464,7 +464,7 @@ static void it_knows_itself(void **state)
 	store_close(s);
 }
 
-/* A migration that fails leaves the version before, whole. */
+/* A migration that fails leaves the store as it was, with the previous version. */
 static void failed_migration_is_undone(void **state)
 {
 	struct world *w = *state;

@@ -14,7 +14,7 @@
 
 #define ENDING_SECONDS 10 /* how long a server that does not answer may take to exit */
 #define DOWN_SECONDS 120  /* how long a shutdown may take */
-#define STOP_SECONDS 7200 /* the same if jobs write checkpoints */
+#define STOP_SECONDS 7200 /* how long a shutdown may take in which jobs write checkpoints */
 
 struct down_arguments {
 	bool kill, system, leave, now, cancel, force;

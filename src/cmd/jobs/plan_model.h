@@ -17,7 +17,7 @@ enum piece_state { PIECE_RUNNING, PIECE_GUARANTEED, PIECE_RESERVED };
 struct plan_piece {
 	const char *job, *name, *owner;
 	int number; /* number of the job */
-	int node;   /* index */
+	int node;   /* index in the model's nodes */
 	int64_t cpus, start, end;
 	enum piece_state state;
 	bool held; /* held without a process of the job, which has the whole partition */

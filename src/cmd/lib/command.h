@@ -35,7 +35,7 @@ struct example {
 
 struct command {
 	const char *name; /* "simulate"; two words in a group, "experiment push" */
-	/* "HOST [COMMAND...]", which also says how many are taken; NULL: none */
+	/* "HOST [COMMAND...]": shown in help, and limits their number; NULL: none */
 	const char *operands;
 	int operands_more; /* further operands, for a message of the command's own */
 	enum option_kind operand_kind;
@@ -96,7 +96,7 @@ int command_run(const struct command *c, int argc, char **argv);
 void *options_create(const struct command *c);
 void options_free(const struct command *c, void *arguments);
 
-/* Does what options_read() does. */
+/* Reads a command line by the command's options, like options_read() (base/option.h). */
 int options_parse(const struct command *c, int argc, char **argv, void *arguments, char **operands, int *ret_n,
 		  struct err *err);
 /* Prints what OPTIONS_HELP or OPTIONS_VERSION request. Returns EXIT_OK. */
@@ -112,7 +112,7 @@ void cluster_choose(const char *name);
 void option_spell(const struct option *o, struct strbuf *out);
 void command_examples(const struct command *c, FILE *out);
 void command_help(const struct command *c, FILE *out);
-/* Writes "[WORKLOAD] [options]". */
+/* Appends operands and "[options]", as in "[WORKLOAD] [options]". */
 void command_synopsis(const struct command *c, struct strbuf *out);
 /* Prints text in lines of 80 columns, or of the terminal's width if smaller; all but the first are
  * indented by `indent` blanks. `column` is where the first begins. */

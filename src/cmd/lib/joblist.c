@@ -14,7 +14,7 @@
 #include "cmd/lib/object.h"
 #include "cmd/lib/query.h"
 
-#define TABLE_MOST 16 /* columns of a table */
+#define TABLE_MOST 16 /* maximum columns of a table */
 
 static int member_add(struct joblist *l, const char *name, size_t n)
 {

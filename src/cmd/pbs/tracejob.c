@@ -25,7 +25,7 @@ static const struct option options[] = {
 	OPTION(NUMBER, 'n', "days", days, "N", "look back N days", .initial = "1", .min = 1, .max = 3650),
 	FLAG('a', "no-accounting", no_accounting, "leave out lines of the accounting log"),
 	FLAG('s', "no-server", no_server, "leave out all other lines"),
-	FLAG('z', "once", once, "leave out lines that repeat the one before"),
+	FLAG('z', "once", once, "leave out lines that repeat the previous one"),
 	FLAG('q', "quiet", quiet, "say nothing when there is nothing"),
 	OPTION(NUMBER, 'w', "width", width, "COLUMNS", "cut lines at this width", .min = 1, .max = 100000),
 	FLAG('l', "-l", no_scheduler, "accepted for PBS's sake: the scheduler writes into the same log"),

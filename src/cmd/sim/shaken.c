@@ -1,5 +1,5 @@
 /*
- * shaken.c - ratios over shaken copies.
+ * shaken.c - ratios of measures over copies of a workload whose submissions were moved.
  */
 #include "cmd/sim/shaken.h"
 

@@ -30,7 +30,7 @@
 /* ---- parameters ---- */
 
 static const struct field past_events_query[] = {
-	{"after", .is = IS_INT, "only events after this one: `next` of the page before", .most = SEQ_MOST},
+	{"after", .is = IS_INT, "only events after this one: `next` of the previous page", .most = SEQ_MOST},
 	{0},
 };
 
@@ -125,7 +125,7 @@ const struct route routes[] = {
 	       {"order", .is = IS_TEXT,
 		"schedule: running jobs sorted by planned end, then waiting jobs in the scheduler's order, then blocked jobs; array elements one by one, without pages",
 		.words = "number|schedule", .otherwise = "number"},
-	       {"after", .is = IS_TEXT, "the `next` of the page before"},
+	       {"after", .is = IS_TEXT, "the `next` of the previous page"},
 	       {"limit", .is = IS_INT, "jobs of a page", .least = 1, .most = 1000000000},
 	       {"fields", .is = IS_TEXT, "keys of a job, joined by commas; required for tab-separated values",
 		.example = "id,name,state"}),
@@ -342,7 +342,7 @@ const struct route routes[] = {
 		 "{\"name\": \"test.lua\", \"source\": \"function on_submit(job) job.account = 'x' end\", \"event\": \"submit\", \"job\": {}}"},
 	{"GET", "/v1/audit", "getAudit", MAY_MANAGER,
 	 QUERY({"since", .is = IS_INT, "only changes since then", .most = TIME_MOST},
-	       {"after", .is = IS_INT, "only records after this one: `next` of the page before", .most = SEQ_MOST},
+	       {"after", .is = IS_INT, "only records after this one: `next` of the previous page", .most = SEQ_MOST},
 	       {"user", .is = IS_TEXT, "only changes by this user"},
 	       {"kind", .is = IS_TEXT, "only changes of this kind of thing",
 		.words = "server|queue|node|job|token|partition|class|user|group|account|qos|reservation"},
@@ -638,7 +638,7 @@ const struct route routes[] = {
 	       {"form", .is = IS_TEXT, "job: each as `GET /v1/jobs/ID` shows a job that the server has forgotten",
 		.words = "row|job", .otherwise = "row"},
 	       {"limit", .is = IS_INT, "rows of a page", .least = 1, .most = 10000, .otherwise = "1000"},
-	       {"after", .is = IS_TEXT, "the `next` of the page before"}),
+	       {"after", .is = IS_TEXT, "the `next` of the previous page"}),
 	 .handle = api_history, .tag = "history", .summary = "Jobs that have ended, newest first",
 	 .about = "They are kept long after the queue has forgotten them. Users who may not see other users' jobs "
 		  "see their own.",

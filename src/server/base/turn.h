@@ -50,7 +50,7 @@ struct turn {
 	struct {
 		int64_t at_us, idle_us, cpu_us;
 		int64_t part_us; /* processor clock when the last part ended */
-		int64_t read_us; /* when it was read; CLOCK_MONOTONIC */
+		int64_t read_us; /* when the processor clock was read; CLOCK_MONOTONIC */
 		int64_t parts_us[TURN_PARTS];
 	} held; /* the three clocks at the last poll, and the time spent on each part since then */
 };

@@ -49,7 +49,7 @@ struct user_record {
 	wait_vec waits;
 };
 
-/* Input and output of a thread. */
+/* What a thread that looks up a user reads and writes. */
 struct lookup_work {
 	uv_work_t work;
 	struct server *s;

@@ -28,7 +28,7 @@ struct past_pairs {
 	int n;
 };
 void past_pairs_find(struct past_pairs *ret);
-/* Copies them; texts are borrowed from `p` and `words`. */
+/* Copies these members of a job to its row; texts are borrowed from `p` and `words`. */
 void past_describe(const struct past_pairs *pairs, struct history_row *row, const struct spec *p,
 		   const struct names *words);
 

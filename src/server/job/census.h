@@ -21,8 +21,8 @@ struct census_row {
 	uid_t uid;
 	uint32_t owner, queue, account; /* words */
 	char state;			/* letter */
-	bool running;			/* here; `state` may be that at another site */
-	bool eligible;			/* they wait, and only for room */
+	bool running;			/* on this site; `state` may be that at another one */
+	bool eligible;			/* they wait for nothing but resources */
 	uint32_t jobs;
 	int64_t cpus; /* held by running ones */
 };

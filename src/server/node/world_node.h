@@ -30,7 +30,7 @@ int world_node_share(struct server *s, uint32_t node, bool shared, struct err *e
 int64_t world_share_used(const struct server *s, uint32_t node); /* thousandths of a CPU */
 /* Sets features and class again; -ENOSPC. */
 int world_node_features(struct server *s, uint32_t node, struct err *err);
-/* Lets the scheduler use it or not, by its state. */
+/* Opens a node to the scheduler or closes it, by the node's state. */
 void world_node_gate(struct server *s, uint32_t node);
 /* Marks CPUs as used or free. */
 void world_cpus_mark(struct node_info *n, const int32_t *cpu, int32_t count, bool used);

@@ -128,7 +128,7 @@ static uint64_t names_count(const struct offline *o)
 	return n;
 }
 
-/* Offers a new tray instead of the one before, which is read next: commands find an offer even if
+/* Offers a new tray instead of the previous one, which is read next: commands find an offer even if
  * this server is killed meanwhile. Its numbers follow those that may be in the trays already. */
 static int offer_renew(struct server *s, struct offline *o, struct err *err)
 {

@@ -17,7 +17,7 @@
 #include "server/server.h"
 #include "store/store.h"
 
-#define ALLOCATIONS_MOST 100 /* allocations kept, unless more of them are not over */
+#define ALLOCATIONS_MOST 100 /* allocations kept; those that are not over are always kept */
 #define PORT_OBJECT ":port"  /* cannot be the name of an overlay */
 
 /* ---- records in the store ---- */

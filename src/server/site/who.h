@@ -25,7 +25,7 @@ int who_site(struct server *s, struct http_request *r, struct asker *ret, struct
 /* Identifies a TLS client by the request's head alone, without counting failures. Leaves
  * *ret_uid unchanged if another site sent it. */
 bool who_known(void *server, const struct http_request *r, uid_t *ret_uid);
-/* Updates the role from the present attributes. */
+/* Computes the role again, after a change of attributes. */
 void who_renew(const struct server *s, struct asker *w);
 
 /* Returns true if the table of roles (rules/role.h) allows the act on a job. */

@@ -450,7 +450,7 @@ void api_list(struct server *s, const struct call *c)
 	if ((x = request_query(c->r, "after")))
 		l->at = after_id(s, x);
 	if (x && (*x < '0' || *x > '9'))
-		rc = err_set(&err, -EINVAL, "after=%.40s: it must be `next` of the page before", x);
+		rc = err_set(&err, -EINVAL, "after=%.40s: it must be `next` of the previous page", x);
 	if (l->f.state && l->f.state[strspn(l->f.state, "QRHWSECB,")])
 		rc = err_set(&err, -EINVAL, "'%c' is not a state: use letters of Q, R, H, W, S, E, B and C",
 			     l->f.state[strspn(l->f.state, "QRHWSECB,")]);

@@ -211,7 +211,7 @@ static void work_write(struct server *s, struct json *j, uint32_t id)
 struct work_page {
 	int64_t from;
 };
-const struct schema courier_work_body = {FIELDS({"from", .is = IS_INT, "`next` of the answer before", .least = 0,
+const struct schema courier_work_body = {FIELDS({"from", .is = IS_INT, "`next` of the previous answer", .least = 0,
 						 .most = INT32_MAX, MEMBER(struct work_page, from)})};
 
 /* Lists jobs from a position on, and offers those that can leave now. The offers are stored before

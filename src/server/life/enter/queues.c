@@ -172,7 +172,8 @@ static int by_id(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Sorts the jobs by id and removes duplicates: jobs that were moved there come after others. */
+/* Sorts the jobs by id and removes duplicates. They are not in order, since jobs that were moved to
+ * the queue are at the end of its list. */
 static void routed_sort(struct routed *r)
 {
 	size_t kept = 0;

@@ -11,7 +11,7 @@ struct server;
 
 /* A host of this cluster (prepare_files.c). */
 struct spot {
-	bool here; /* it is the server's machine; otherwise `node` is set */
+	bool here; /* the host is the server's machine; otherwise `node` is set */
 	uint32_t node;
 	const char *host;    /* name used by the engine */
 	const char *title;   /* name used by users */
@@ -23,7 +23,7 @@ struct home {
 	const char *path;
 	/* its name among the files that the server keeps, if home is not a host of the cluster */
 	const char *kept;
-	bool error; /* home of the separate error output */
+	bool error; /* for the error output, if that is a file of its own */
 	bool known; /* home is a host of the cluster: `spot` */
 	struct spot spot;
 	/* the job came from another site: the server keeps its output until that site fetches it */

@@ -164,7 +164,7 @@ void dispatch_listener(void *context, const struct event *e)
 	static const struct payload nothing;
 	struct server *s = context;
 	struct payload p = *(const struct payload *)(e->detail ? e->detail : &nothing);
-	/* a user was promised that it ends */
+	/* a user deleted the job: it must end */
 	bool doomed = entry_get(s, e->job)->intent == INTENT_DELETE;
 	bool ends = e->type == EVENT_FINISH || e->type == EVENT_EXPIRE || e->type == EVENT_DELETE;
 	struct strbuf why = {0};
