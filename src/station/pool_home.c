@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/codec.h"
 #include "base/file.h"
+#include "base/json.h"
 
 #define FILE_MOST (4 << 20)
 #define PATH_ROOM 64 /* bytes for file names below the directory */
@@ -89,28 +91,34 @@ int pool_home_write(const struct pool_home *h, const char *name, int mode, const
 
 /* ---- pool.json ---- */
 
-static void text_take(const json_t *o, const char *key, char *to, size_t size)
+#define HAS(member) .in = ALWAYS, MEMBER(struct pool_conf, member)
+#define TEXT(member) .in = ALWAYS, MEMBER_CHARS(struct pool_conf, member)
+#define REAL(member) .in = ALWAYS, MEMBER_AS(FORM_REAL, struct pool_conf, member)
+
+static const struct field conf_rows[] = {
+	{"name", TEXT(name)},
+	{"pool", TEXT(pool)},
+	{"listen", TEXT(listen)},
+	{"cgroup", TEXT(cgroup)},
+	{"user", TEXT(user)},
+	{"owner", TEXT(owner)},
+	{"interval_ms", .least = 10, .most = 3600000, HAS(interval_ms)},
+	{"lease_ms", .least = 100, .most = 3600000, HAS(lease_ms)},
+	{"gossip_from", .least = 1, .most = PEER_MEMBERS_MOST, HAS(gossip_from)},
+	{"last_port", .most = 65535, HAS(last_port)},
+	{"cpus", .most = 65536, HAS(cpus)},
+	{"multicast", HAS(multicast)},
+	{"speed", REAL(speed)},
+	{"k1", REAL(rule.k1)},
+	{"k2", REAL(rule.k2)},
+	{0},
+};
+
+/* Uses the default of a weight that is out of range. */
+static void weight_settle(double *weight, double otherwise)
 {
-	const char *text = json_string_value(json_object_get(o, key));
-
-	if (text && strlen(text) < size)
-		snprintf(to, size, "%s", text);
-}
-
-static void number_take(const json_t *o, const char *key, int min, int max, int *to)
-{
-	json_int_t n = json_integer_value(json_object_get(o, key));
-
-	if (n >= min && n <= max)
-		*to = (int)n;
-}
-
-static void weight_take(const json_t *o, const char *key, double *to)
-{
-	const json_t *v = json_object_get(o, key);
-
-	if (json_is_number(v) && json_number_value(v) >= 0 && json_number_value(v) <= PLACE_WEIGHT_MOST)
-		*to = json_number_value(v);
+	if (!(*weight >= 0 && *weight <= PLACE_WEIGHT_MOST))
+		*weight = otherwise;
 }
 
 int pool_conf_load(const struct pool_home *h, struct pool_conf *ret, struct err *err)
@@ -123,21 +131,11 @@ int pool_conf_load(const struct pool_home *h, struct pool_conf *ret, struct err 
 
 	if (rc == -ENOENT)
 		err_set(err, rc, "this machine is in no pool: run 'shunt pool create', or 'shunt pool join'");
-	text_take(o, "name", c.name, sizeof c.name);
-	text_take(o, "pool", c.pool, sizeof c.pool);
-	text_take(o, "listen", c.listen, sizeof c.listen);
-	text_take(o, "cgroup", c.cgroup, sizeof c.cgroup);
-	c.multicast = !json_is_false(json_object_get(o, "multicast"));
-	text_take(o, "owner", c.owner, sizeof c.owner);
-	text_take(o, "user", c.user, sizeof c.user);
-	number_take(o, "interval_ms", 10, 3600000, &c.interval_ms);
-	number_take(o, "lease_ms", 100, 3600000, &c.lease_ms);
-	number_take(o, "gossip_from", 1, PEER_MEMBERS_MOST, &c.gossip_from);
-	number_take(o, "last_port", 1, 65535, &c.last_port);
-	number_take(o, "cpus", 1, 65536, &c.cpus);
-	c.speed = json_number_value(json_object_get(o, "speed"));
-	weight_take(o, "k1", &c.rule.k1);
-	weight_take(o, "k2", &c.rule.k2);
+	/* what is missing or out of range keeps its default */
+	for (const struct field *f = conf_rows; f->name; f++)
+		field_read(f, json_object_get(o, f->name), &c, NULL, NULL);
+	weight_settle(&c.rule.k1, PLACE_K1);
+	weight_settle(&c.rule.k2, PLACE_K2);
 	if (rc == 0 && !c.name[0])
 		rc = err_set(err, -EINVAL, "%.300s/pool.json is damaged: it has no name", h->dir);
 	if (rc == 0 && policy && !place_find(policy, &c.rule.policy))
@@ -151,16 +149,24 @@ int pool_conf_load(const struct pool_home *h, struct pool_conf *ret, struct err 
 
 int pool_conf_store(const struct pool_home *h, const struct pool_conf *c, struct err *err)
 {
-	json_t *o = json_pack("{s:s,s:s,s:s,s:s,s:f,s:f,s:i,s:i,s:i,s:i,s:f,s:s,s:s,s:s,s:b,s:i}", "name", c->name,
-			      "pool", c->pool, "listen", c->listen, "policy", place_name(c->rule.policy), "k1",
-			      c->rule.k1, "k2", c->rule.k2, "interval_ms", c->interval_ms, "lease_ms", c->lease_ms,
-			      "gossip_from", c->gossip_from, "cpus", c->cpus, "speed", c->speed, "cgroup", c->cgroup,
-			      "user", c->user, "owner", c->owner, "multicast", c->multicast, "last_port", c->last_port);
-	char *text = o ? json_dumps(o, JSON_INDENT(2)) : NULL;
-	int rc = text ? pool_home_write(h, "pool.json", 0644, text, err)
-		      : err_set(err, -EINVAL, "names and paths must be UTF-8");
+	struct strbuf text = {0};
+	struct json j;
+	int rc = 0;
 
-	free(text);
-	json_decref(o);
+	for (const struct field *f = conf_rows; f->form == FORM_CHARS; f++) {
+		const char *value = field_text(f, c, NULL);
+		json_t *known = value ? json_string(value) : json_null();
+		if (!known)
+			rc = err_set(err, -EINVAL, "names and paths must be UTF-8");
+		json_decref(known);
+	}
+	json_init(&j, &text, true);
+	json_open_object(&j, NULL);
+	record_store(conf_rows, 0, c, NULL, &j);
+	json_text(&j, "policy", place_name(c->rule.policy));
+	json_close_object(&j);
+	if (rc == 0)
+		rc = pool_home_write(h, "pool.json", 0644, text.text, err);
+	strbuf_fini(&text);
 	return rc;
 }
