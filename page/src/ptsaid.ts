@@ -80,7 +80,7 @@ export const sentences: Record<string, string> = {
   "it needs {1} {2} on one node; the largest suitable node has {3}": "precisa de {1} {2} em um nó; o maior nó adequado tem {3}",
   "no node has the feature '{1}' ('shunt nodes' lists features)": "nenhum nó tem a característica '{1}' ('shunt nodes' lista as características)",
   "no single node has everything that is requested of one node": "nenhum nó sozinho tem tudo o que se pede de um nó",
-  "node {1} does not have what is asked of it": "o nó {1} não tem o que se pede dele",
+  "node {1} does not have the requested resources": "o nó {1} não tem o que se pede dele",
   "{1} processors: the machine has {2}": "{1} processadores: a máquina tem {2}",
   "{1}: no node and no feature has that name": "{1}: nenhum nó e nenhuma característica tem esse nome",
   "no node could hold it": "nenhum nó o comportaria",

@@ -26,7 +26,7 @@ int ask_where(const char *where, int port, char *ret, size_t size, struct err *e
 
 	if (!*where || (has_port && (colon == where || atoi(colon + 1) <= 0 || atoi(colon + 1) > 65535)) ||
 	    (where[0] == '[') != (bracket != NULL))
-		return err_set(err, -EINVAL, "%s: that is no server: write HOST or HOST:PORT", where);
+		return err_set(err, -EINVAL, "%s is not the address of a server: write HOST or HOST:PORT", where);
 	if (has_port)
 		n = snprintf(ret, size, "%s", where);
 	else
@@ -127,7 +127,7 @@ static int answer_read(const struct strbuf *b, struct ask_answer *ret, struct er
 	if (message)
 		err_set(err, rc, "%s", message);
 	else
-		err_set(err, rc, "it answers with something that is none of ours (HTTP %d)", status);
+		err_set(err, rc, "its answer is not one of a Shunt server (HTTP %d)", status);
 	json_decref(o);
 	return rc;
 }

@@ -103,7 +103,7 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 		caller_know(c, x.view);
 	else if (!c->known || !t || strcmp(t, "keep") != 0 || x.size < 1 || x.size > TRAY_MOST || n == 0 ||
 		 c->in.n + n > (size_t)x.size)
-		link_close(l, "the message is none that is expected");
+		link_close(l, "the message is not one that is expected");
 	else {
 		strbuf_add(&c->in, data, n);
 		if (c->in.n == (size_t)x.size)

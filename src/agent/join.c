@@ -136,7 +136,7 @@ static int join_ask(const struct home *h, const struct join_options *o, const st
 		rc = pki_request(strbuf_text(&key), &csr, err);
 	if (rc == 0 && !(body = json_pack("{s:s,s:s,s:s,s:o}", "token", o->token, "csr", strbuf_text(&csr), "name",
 					  name, "facts", schema_json(&facts_schema, f))))
-		rc = err_set(err, -EINVAL, "%s: that is no name for a node", name);
+		rc = err_set(err, -EINVAL, "%s is not a valid name of a node", name);
 	if (rc == 0) {
 		before_add(h, body, &csr);
 		if (o->leaves)

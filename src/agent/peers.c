@@ -44,7 +44,7 @@ static void on_frame(void *context, struct link *l, json_t *head, const char *da
 	else if (t && strcmp(t, "file") == 0)
 		files_serve(errands_files(c->a->errands), l, head);
 	else
-		link_close(l, "the first message is none that this agent knows");
+		link_close(l, "this agent does not know the first message");
 }
 
 static void on_closed(void *context, struct link *l, const char *reason)

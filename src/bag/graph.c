@@ -162,7 +162,7 @@ static int edges_read(struct reader *r, int task, struct err *err)
 			from = name_find(r, name);
 		}
 		if (from < 0)
-			return err_set(err, -EINVAL, "task %s: after=%.*s: no task is called that",
+			return err_set(err, -EINVAL, "task %s: after=%.*s: there is no such task",
 				       r->g->tasks[task].name, (int)n, at);
 		if (r->edges.n >= GRAPH_EDGES_MOST)
 			return err_set(err, -E2BIG, "more than %d edges", GRAPH_EDGES_MOST);

@@ -180,7 +180,7 @@ static void output_last(int fd, char *ret, size_t size)
 	while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
 		text[--n] = '\0';
 	const char *line = strrchr(text, '\n');
-	snprintf(ret, size, "%.200s", *text ? (line ? line + 1 : text) : "it ended without a word");
+	snprintf(ret, size, "%.200s", *text ? (line ? line + 1 : text) : "it ended without a message");
 	for (char *c = ret; *c; c++)
 		if ((unsigned char)*c < ' ')
 			*c = '?';

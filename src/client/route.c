@@ -170,7 +170,7 @@ int text_seal(const struct token *t, const char *text, char ret[SEAL_SIZE], stru
 	ret[n] = '\0';
 	if (n == 0 || n == SEAL_SIZE - 1)
 		rc = err_set(err, -EIO,
-			     "shunt-connect, which seals requests while the server is down, ended without a word");
+			     "shunt-connect, which seals requests while the server is down, ended without a message");
 	close(fd);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
@@ -202,7 +202,8 @@ int route_answered(struct route *r, const char *line, struct err *err)
 	if (strncmp(line, "silent ", 7) == 0)
 		return err_set(err, -EHOSTDOWN, "no server of %.100s can be reached: %s", r->name, line + 7);
 	return err_set(err, -EHOSTUNREACH,
-		       "the program shunt-connect, which reaches the servers of %.100s, ended without a word", r->name);
+		       "the program shunt-connect, which reaches the servers of %.100s, ended without a message",
+		       r->name);
 }
 
 /* ---- who leads ---- */

@@ -649,7 +649,7 @@ int cluster_request(struct cluster *c, const struct reqtext *text, uint32_t *ret
 			if (names_find(&c->node_names, k->node, &id)) {
 				f.node = (int32_t)id;
 				if (!node_can(c, &c->nodes.v[id], &s)) {
-					rc = err_set(err, -EINVAL, "node %s does not have what is asked of it",
+					rc = err_set(err, -EINVAL, "node %s does not have the requested resources",
 						     k->node);
 					break;
 				}

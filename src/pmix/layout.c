@@ -177,7 +177,7 @@ int layout_read(const json_t *head, const char *data, size_t n, struct layout *r
 	}
 	if (rc < 0) {
 		layout_fini(&l);
-		return err_set(err, rc, "what the launcher says can't be understood: is it of another version?");
+		return err_set(err, rc, "the launcher's message can't be understood: it may be of another version");
 	}
 	l.here = (uint32_t)here;
 	layout_derive(&l);

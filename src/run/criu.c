@@ -81,7 +81,7 @@ int images_path(const char *named, char *ret, size_t size, struct err *err)
 	const char *dir = images();
 
 	if (!images_named(named) || strlen(dir) + strlen(named) >= size || strlen(dir) > 3000)
-		return err_set(err, -EINVAL, "%.200s can't be the place of images", named);
+		return err_set(err, -EINVAL, "%.200s can't hold images", named);
 	directory_make(dir);
 	if (!is_roots(dir))
 		return err_set(err, -EPERM,

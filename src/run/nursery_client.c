@@ -104,7 +104,7 @@ static int nursery_await(int fd, pid_t pid, struct err *err)
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	return err_set(err, n == 0 && got == 0 ? -EPIPE : -ECANCELED, "jobs can't be started here: %s",
-		       n > 1 ? said + 1 : "the nursery ended without a word");
+		       n > 1 ? said + 1 : "the nursery ended without a message");
 }
 
 int nursery_start(const char *program, const struct nursery_options *o, int wait_ms, struct nursery *ret,

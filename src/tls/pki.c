@@ -342,7 +342,7 @@ int pki_validity(const char *cert, int64_t *ret_from, int64_t *ret_until, struct
 	X509_free(x);
 	ERR_clear_error();
 	if (from == INT64_MIN || until == INT64_MIN)
-		return err_set(err, -EINVAL, "the certificate does not say for how long it is valid");
+		return err_set(err, -EINVAL, "the certificate does not say how long it is valid");
 	*ret_from = from;
 	*ret_until = until;
 	return 0;

@@ -50,7 +50,7 @@ int pki_verify(const char *cert, const char *text, size_t n, const char *signatu
 	    EVP_DigestVerifyInit(c, NULL, EVP_sha256(), NULL, X509_get0_pubkey(x)) != 1 ||
 	    EVP_DigestVerifyUpdate(c, WORD, sizeof WORD - 1) != 1 || EVP_DigestVerifyUpdate(c, text, n) != 1 ||
 	    EVP_DigestVerifyFinal(c, (const unsigned char *)strbuf_text(&bytes), bytes.n) != 1)
-		rc = err_set(err, -EKEYREJECTED, "it is not signed by whom that certificate names");
+		rc = err_set(err, -EKEYREJECTED, "it is not signed with the key of that certificate");
 	ERR_clear_error();
 	EVP_MD_CTX_free(c);
 	X509_free(x);

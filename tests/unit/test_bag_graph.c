@@ -97,7 +97,7 @@ static void mistakes(void **state)
 	static const char *const cases[][2] = {
 		{"#task a after=b\nx\n#task b after=a\ny\n", "task a waits for itself, through others or directly"},
 		{"#task a after=a\nx\n", "task a waits for itself, through others or directly"},
-		{"#task a after=c\nx\n", "task a: after=c: no task is called that"},
+		{"#task a after=c\nx\n", "task a: after=c: there is no such task"},
 		{"#task a\nx\n#task a\ny\n", "two tasks are called a"},
 		{"x\n#task a\n", "line 2: a command must follow"},
 		{"#task cpus=3\nx\n",
@@ -110,7 +110,7 @@ static void mistakes(void **state)
 		 "line 1: afte=a: allowed are a name, after=NAMES, time=DURATION, mem=SIZE and arch=NAME"},
 		{"#task a b\nx\n", "line 1: a task has one name, of at most 63 characters and without a comma"},
 		{"#task a,b\nx\n", "line 1: a task has one name, of at most 63 characters and without a comma"},
-		{"#task a\nx\n#task b after=a,,a\ny\n", "task b: after=: no task is called that"},
+		{"#task a\nx\n#task b after=a,,a\ny\n", "task b: after=: there is no such task"},
 		{"#task a\nx\n#task after=a\ny\n#task c after=d\nz\n#task d after=c\nz\n",
 		 "task c waits for itself, through others or directly"},
 	};

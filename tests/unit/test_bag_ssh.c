@@ -140,7 +140,7 @@ static void lives(void **state)
 	r = ended(p, 4, 1000);
 	assert_true(r.state == REQUEST_FAILED && r.fate == FATE_ENDED);
 	assert_string_equal(told.warning[4],
-			    "ssh: n4: it ended without a word; it is tried again in 10 s at the earliest");
+			    "ssh: n4: it ended without a message; it is tried again in 10 s at the earliest");
 	assert_int_equal(told.over, 3);
 	assert_true(p->kind->look(p, 1, &r));
 	assert_true(r.state == REQUEST_RUNNING && r.processors == 5 && r.seconds == -1 && r.submitted > 0 &&

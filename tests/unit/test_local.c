@@ -297,7 +297,7 @@ static void test_killed_always(void **state)
 	kill(nursery_of_ours(), SIGKILL);
 	await(a, "[failed ]");
 	unsetenv(DIES);
-	assert_non_null(strstr(a->reason, "the nursery ended without a word"));
+	assert_non_null(strstr(a->reason, "the nursery ended without a message"));
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pairs[i]), 0);
 	ear_stop(a);

@@ -213,7 +213,7 @@ static int output_most(const char *text, int64_t *ret, struct err *err)
 	int rc = memory_parse(text, &kib, err);
 
 	if (rc == 0 && kib > RECORD_OUTPUT_MOST / 1024)
-		rc = err_set(err, -EINVAL, "must be at most 1gb: larger outputs belong into files");
+		rc = err_set(err, -EINVAL, "must be at most 1gb: larger outputs belong in files");
 	if (rc < 0)
 		return err_prefix(err, rc, "--output-limit %s", text);
 	*ret = kib * 1024;

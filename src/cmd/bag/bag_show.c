@@ -374,7 +374,7 @@ const struct command command_bag_top = {
 	.operand_kind = OPTION_FILE,
 	.about = "Watch the workers of a running bag.",
 	.details =
-		"TASKS counts those that a worker has, also ahead of time; OLDEST is the first of them, and SECONDS for how long it has had it.",
+		"TASKS counts those that a worker has, also ahead of time; OLDEST is the first of them, and SECONDS how long the worker has had it.",
 	.examples = EXAMPLES({"shunt bag top tasks.txt", "Watch the workers of a running bag."}),
 	OPTIONS(struct top_arguments, top_options),
 	.run = top,

@@ -34,7 +34,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	struct err err;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return command_fail(c, "it fills a terminal, and this is none ('shunt queue' prints a list)");
+		return command_fail(c, "it needs a terminal ('shunt queue' prints a list)");
 	fflush(stdout);
 	if (program_beside("shunt-top", path, sizeof path, &err) < 0)
 		return command_fail(c, "%s", err.text);

@@ -135,10 +135,11 @@ const struct command command_launch = {
 		"seconds SIGKILL. The exit code is that of the first that failed, 128 and the signal's number where it was a signal. "
 		"SIGINT, SIGTERM and SIGHUP end all ranks; SIGUSR1 and SIGUSR2 (--pass) are passed on to each rank as soon as it has a handler for them. MPI_Comm_spawn is not supported: a "
 		"program has the ranks that it was started with.",
-	.examples = EXAMPLES(
-		{"shunt launch ./solver input.dat", "In a job: a rank for each CPU that the job has."},
-		{"shunt launch --per-node 1 --label hostname", "Once on each node, and each line says by whom."},
-		{"shunt launch -n 8 --output out-%r ./solver", "Eight ranks, each with a file of its own."}),
+	.examples =
+		EXAMPLES({"shunt launch ./solver input.dat", "In a job: a rank for each CPU that the job has."},
+			 {"shunt launch --per-node 1 --label hostname",
+			  "Once on each node; each line begins with the rank that wrote it."},
+			 {"shunt launch -n 8 --output out-%r ./solver", "Eight ranks, each with a file of its own."}),
 	OPTIONS(struct launch_arguments, options),
 	.main = launch_main,
 	.alone = true,

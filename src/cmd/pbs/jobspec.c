@@ -379,7 +379,7 @@ static int users_check(const char *list, struct err *err)
 
 	if (strlen(me) == n && strncmp(list, me, n) == 0)
 		return 0;
-	return err_set(err, -EINVAL, "-u %.60s: jobs run as who submits them, and you are %s", list, me);
+	return err_set(err, -EINVAL, "-u %.60s: a job runs as the user who submits it, and you are %s", list, me);
 }
 
 int jobspec_refused(const struct job_arguments *a, struct err *err)

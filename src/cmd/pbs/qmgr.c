@@ -223,7 +223,7 @@ static void execute(struct change *ch, struct active *active, struct qmgr_comman
 	if (m->object == QMGR_SERVER)
 		attributes_change(ch, "/v1/server", m, NULL);
 	else if (m->nnames == 0)
-		ch->code = command_fail(ch->c, "%s %s: which? Name it", qmgr_verb_name(m->verb),
+		ch->code = command_fail(ch->c, "%s %s: a name is missing", qmgr_verb_name(m->verb),
 					qmgr_object_name(m->object));
 	for (int i = 0; i < m->nnames; i++)
 		if (m->object == QMGR_NODE)

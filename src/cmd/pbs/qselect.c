@@ -29,7 +29,7 @@ static const struct option options[] = {
 	OPTION(TEXT, 'c', "checkpoint", checkpoint, "[OP]TEXT", "Checkpoint."),
 	OPTION(TEXT, 'h', "holds", holds, "LIST", "holds: of u, o, s; or n for none"),
 	OPTION(TEXTS, 'l', "resources", resources, "NAME[OP]VALUE[,...]",
-	       "what was asked for: walltime, ncpus, nodect, mem, ngpus, or another word of the request"),
+	       "requested resources: walltime, ncpus, nodect, mem, ngpus, or another word of the request"),
 	MEMBER('N', "name", "PATTERN", "name, with * and ? for any characters"),
 	OPTION(TEXT, 'p', "priority", priority, "[OP]NUMBER", "Priority."),
 	MEMBER('P', "project", "PATTERN", "project, as the account"),

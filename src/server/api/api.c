@@ -228,7 +228,7 @@ static bool refuse_merging(const struct server *s, struct http_request *r)
 		return false;
 	http_header(r, "Retry-After", "1");
 	http_error(r, CODE_UNAVAILABLE,
-		   "The server is doing what was asked for while it was down. Try again in a moment.");
+		   "The server is carrying out what was requested while it was down. Try again in a moment.");
 	return true;
 }
 

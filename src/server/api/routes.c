@@ -386,7 +386,7 @@ const struct route routes[] = {
 	{"GET", "/v1/queues/*/events", "getQueueEvents", .query = past_events_query, .handle = api_queue_events,
 	 .tag = "queues", .summary = "What happened to the queue, who did it, and why", .answer = &lives_answer,
 	 .answered =
-		 "Its events, oldest first; at most 500. At least the last 500 are kept, also of a queue that is no more.",
+		 "Its events, oldest first; at most 500. At least the last 500 are kept, also of a queue that was deleted.",
 	 .codes = CODE(UNKNOWN_QUEUE),
 	 .result = "{\"events\": [{\"seq\": 9, \"time\": 1767225600, \"queue\": \"batch\", \"type\": \"stopped\", "
 		   "\"who\": \"ann\", \"reason\": null, \"text\": \"stopped: its jobs wait, by ann\"}]}"},
@@ -441,7 +441,7 @@ const struct route routes[] = {
 	{"GET", "/v1/nodes/*/events", "getNodeEvents", .query = past_events_query, .handle = api_node_events,
 	 .tag = "nodes", .summary = "What happened to the node, who did it, and why", .answer = &lives_answer,
 	 .answered =
-		 "Its events, oldest first; at most 500. At least the last 500 are kept, also of a node that is no more.",
+		 "Its events, oldest first; at most 500. At least the last 500 are kept, also of a node that was removed.",
 	 .codes = CODE(UNKNOWN_NODE),
 	 .result = "{\"events\": [{\"seq\": 9, \"time\": 1767225600, \"node\": \"n3\", \"type\": \"offline\", "
 		   "\"who\": \"ann\", \"reason\": \"new disk\", \"text\": \"taken offline, by ann: new disk\"}]}"},
@@ -479,8 +479,8 @@ const struct route routes[] = {
 	 .answer = &clusters_answer, .answered = "The clusters.", .codes = CODE(BAD_STATE)},
 	{"POST", "/v1/clusters/*", "linkCluster", .handle = api_cluster_link, .tag = "page",
 	 .summary = "A link that signs the user in to the page of one of them, once",
-	 .about = "The cluster is asked for it with the login's token.", .status = 201, .answer = &cluster_link_answer,
-	 .answered = "The link.", .codes = CODE(NOT_FOUND) | CODE(BAD_STATE)},
+	 .about = "The server requests it from the cluster with the login's token.", .status = 201,
+	 .answer = &cluster_link_answer, .answered = "The link.", .codes = CODE(NOT_FOUND) | CODE(BAD_STATE)},
 	{"GET", "/v1/session", "signInWays", MAY_VISITOR, .handle = api_session_ways, .tag = "page",
 	 .summary = "How one signs in to the page", .about = "By the page's own port only.",
 	 .answer = &session_ways_answer, .answered = "What it takes."},

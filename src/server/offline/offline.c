@@ -57,7 +57,7 @@ struct taken {
 	int64_t time_us; /* when the user made the request */
 	/* number that its user was shown; the change has another if that was in use */
 	uint64_t given;
-	char what[REGRET_NAME]; /* description for its user */
+	char what[REGRET_NAME]; /* what the user requested, for messages */
 	bool submission, asked, done;
 };
 

@@ -68,7 +68,7 @@ const struct schema fairshare_answer = {
 	       {"complete", .is = REQUIRED | IS_BOOL, "false: the ledger is still being read",
 		MEMBER(struct subject, complete)},
 	       {"shares", .is = REQUIRED | IS_LIST,
-		"who has used something or has a target on the first level of the tree, first those who come first",
+		"who has used something or has a target on the first level of the tree, in the order of precedence",
 		.of = &share, .item = IS_OBJECT, .inside = shares_inside})};
 
 void api_fairshare(struct server *s, const struct call *c)
