@@ -83,7 +83,7 @@ struct batch {
 	char label[PROGRESS_SIZE];
 };
 
-void words_add(word_list *l, const char *option, const char *text)
+void words_add(name_list *l, const char *option, const char *text)
 {
 	struct strbuf b = {0};
 
@@ -92,7 +92,7 @@ void words_add(word_list *l, const char *option, const char *text)
 	strbuf_fini(&b);
 }
 
-void words_number(word_list *l, const char *option, int64_t number)
+void words_number(name_list *l, const char *option, int64_t number)
 {
 	char text[32];
 
@@ -112,13 +112,6 @@ bool line_next(const char *text, size_t n, size_t *at, char *ret, size_t size)
 	memcpy(ret, line, length);
 	ret[length] = '\0';
 	return true;
-}
-
-static void words_free(word_list *l)
-{
-	for (size_t i = 0; i < l->n; i++)
-		free(l->v[i]);
-	vec_free(l);
 }
 
 static void warn(const struct batch *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -164,9 +157,9 @@ static void tag_read(struct batch *s, const char *tag)
 }
 
 /* Prepends `env` and the server's variable to the command. */
-static void server_words(const struct batch *s, word_list *words)
+static void server_words(const struct batch *s, name_list *words)
 {
-	word_list w = {0};
+	name_list w = {0};
 
 	if (!s->server[0])
 		return;
@@ -183,7 +176,7 @@ static void server_words(const struct batch *s, word_list *words)
 }
 
 /* Starts a command. Takes ownership of the words and appends NULL. */
-static int command_start(struct batch *s, enum action action, int number, word_list *words, int64_t now)
+static int command_start(struct batch *s, enum action action, int number, name_list *words, int64_t now)
 {
 	server_words(s, words);
 	vec_push(words, NULL);
@@ -197,7 +190,7 @@ static int command_start(struct batch *s, enum action action, int number, word_l
 	} else if (s->output >= 0) {
 		close(s->output);
 	}
-	words_free(words);
+	name_list_free(words);
 	return pid > 0 ? 0 : (int)pid;
 }
 
@@ -316,7 +309,7 @@ static void submit_failed(struct batch *s, struct request *q, const char *why, i
 static void submit(struct batch *s, struct request *q, int64_t now)
 {
 	struct strbuf path = {0}, out = {0};
-	word_list w = {0};
+	name_list w = {0};
 	struct err err;
 
 	q->sent = true;
@@ -473,7 +466,7 @@ static void submitted(struct batch *s, bool good, struct strbuf *text, int64_t n
 
 static void list(struct batch *s, int64_t now)
 {
-	word_list w = {0};
+	name_list w = {0};
 
 	s->dialect->list_words(s->name, &w);
 	s->listed = now;
@@ -573,7 +566,7 @@ static void listed(struct batch *s, bool good, struct strbuf *text, int64_t now)
 
 static void plan_ask(struct batch *s, int64_t now)
 {
-	word_list w = {0};
+	name_list w = {0};
 
 	s->dialect->plan_words(&s->options, &w);
 	s->plan_wanted = 0;
@@ -605,7 +598,7 @@ static void plan_read(struct batch *s, bool good, struct strbuf *text)
 
 static void cancel_send(struct batch *s, int64_t now)
 {
-	word_list w = {0};
+	name_list w = {0};
 
 	s->dialect->cancel_words(&w);
 	for (size_t i = 0; i < s->cancels.n; i++)
@@ -619,7 +612,7 @@ static void shrink_send(struct batch *s, struct request *q, int64_t now)
 {
 	struct batch_request r = {
 		.each = s->options.shape.each, .gpus = s->options.shape.gpus, .seconds = q->r.seconds};
-	word_list w = {0};
+	name_list w = {0};
 
 	r.chunks = (q->wanted + r.each - 1) / r.each;
 	s->dialect->shrink_words(&r, q->r.name, &w);
@@ -688,7 +681,7 @@ static void label_send(struct batch *s, int64_t now)
 {
 	const struct request *q = s->all.v, *end = q + s->all.n;
 	char text[PROGRESS_SIZE] = "";
-	word_list w = {0};
+	name_list w = {0};
 
 	if (!s->dialect->label_words || !s->user.progress || now - s->labelled < s->user.pace)
 		return;
@@ -891,7 +884,7 @@ int batch_clear(const struct batch_dialect *d, const char *tag, struct err *err)
 {
 	struct batch s = {.action = NOTHING};
 	struct strbuf text = {0};
-	word_list w = {0};
+	name_list w = {0};
 	int status = -1;
 
 	tag_read(&s, tag);

@@ -21,11 +21,11 @@
 
 #include "bag/provider.h"
 #include "bag/rebuild.h"
+#include "base/hostlist.h"
 #include "base/vec.h"
 
-typedef VEC(char *) word_list;
-void words_add(word_list *l, const char *option, const char *text);
-void words_number(word_list *l, const char *option, int64_t number);
+void words_add(name_list *l, const char *option, const char *text);
+void words_number(name_list *l, const char *option, int64_t number);
 /* Copies the next line of a text, at most `size` - 1 bytes of it; returns false at the end. */
 bool line_next(const char *text, size_t n, size_t *at, char *ret, size_t size);
 
@@ -63,22 +63,22 @@ struct batch_dialect {
 	 * each node; `node` runs there and sets SHUNT_NODE, SHUNT_CPUS and SHUNT_ALLOCATION. The
 	 * shell variables script and seconds are set. */
 	const char *launch, *node;
-	void (*submit_words)(const struct batch_request *r, word_list *ret);
+	void (*submit_words)(const struct batch_request *r, name_list *ret);
 	/* Finds the job's id in the last line printed by the submit command; returns false if
 	 * there is none. */
 	bool (*submit_parse)(const char *line, char ret[64]);
-	void (*list_words)(const char *name, word_list *ret);
+	void (*list_words)(const char *name, name_list *ret);
 	/* Returns the next job in a listing whose name is `name`, skipping everything else;
 	 * false at the end. */
 	bool (*next)(const char *name, const char *text, size_t n, size_t *at, struct batch_line *ret);
-	void (*cancel_words)(word_list *ret); /* the job ids follow */
+	void (*cancel_words)(name_list *ret); /* the job ids follow */
 	/* Reduces a waiting job to the size of `r`; NULL: not supported. */
-	void (*shrink_words)(const struct batch_request *r, const char *job, word_list *ret);
+	void (*shrink_words)(const struct batch_request *r, const char *job, name_list *ret);
 	/* Gives a running job a text to show; NULL: not supported. */
-	void (*label_words)(const char *job, const char *text, word_list *ret);
-	void (*clear_words)(const char *name, word_list *ret); /* cancels all jobs with this name */
+	void (*label_words)(const char *job, const char *text, name_list *ret);
+	void (*clear_words)(const char *name, name_list *ret); /* cancels all jobs with this name */
 	/* Lists everything needed to rebuild the plan, and parses it; NULL: not supported. */
-	void (*plan_words)(const struct provider_options *o, word_list *ret);
+	void (*plan_words)(const struct provider_options *o, name_list *ret);
 	int (*plan_parse)(const char *name, const char *text, size_t n, int64_t now, struct rebuild *ret);
 };
 /* Returns NUMBER if `value` is NAME-NUMBER, the form of job names on PBS; 0: it is not. */

@@ -42,7 +42,7 @@ int task_files_send(const struct broker *b, struct peer *p, uint32_t task, struc
 {
 	const struct bag_need *need = broker_need(b, task);
 	struct strbuf in = {0}, out = {0};
-	file_list list = {0};
+	name_list list = {0};
 	int64_t left = FILES_BYTES;
 	size_t before = p->out.n;
 
@@ -56,7 +56,7 @@ int task_files_send(const struct broker *b, struct peer *p, uint32_t task, struc
 		p->out.n = before; /* takes the incomplete frame back */
 		failed(err, rc, "in");
 	}
-	file_list_free(&list);
+	name_list_free(&list);
 	strbuf_fini(&in);
 	strbuf_fini(&out);
 	return rc;
@@ -88,7 +88,7 @@ int task_file_take(const struct broker *b, const struct peer *p, struct flight *
 int task_files_settle(const struct broker *b, const struct peer *p, const struct flight *f, struct err *err)
 {
 	struct strbuf dir = {0}, patterns = {0};
-	file_list list = {0};
+	name_list list = {0};
 	int rc = f->unwritten < 0 ? err_set(err, f->unwritten, "%s", strerror(-f->unwritten)) : 0;
 
 	incoming(b, p, f->task, &dir);
@@ -98,7 +98,7 @@ int task_files_settle(const struct broker *b, const struct peer *p, const struct
 		rc = files_move(dir.text, ".", list.v[i], err);
 	if (rc < 0)
 		failed(err, rc, "out");
-	file_list_free(&list);
+	name_list_free(&list);
 	strbuf_fini(&patterns);
 	strbuf_fini(&dir);
 	return rc;

@@ -19,13 +19,6 @@
 #include "base/fdio.h"
 #include "base/mem.h"
 
-void file_list_free(file_list *l)
-{
-	for (size_t i = 0; i < l->n; i++)
-		free(l->v[i]);
-	vec_free(l);
-}
-
 void files_patterns(const char *patterns, uint64_t task, struct strbuf *out)
 {
 	for (const char *place; (place = strstr(patterns, "{#}")) != NULL; patterns = place + 3) {
@@ -70,7 +63,7 @@ static void dir_quote(const char *dir, struct strbuf *out)
 	strbuf_puts(out, "/");
 }
 
-static int pattern_find(const char *dir, const char *pattern, file_list *ret, struct err *err)
+static int pattern_find(const char *dir, const char *pattern, name_list *ret, struct err *err)
 {
 	struct strbuf text = {0};
 	glob_t found;
@@ -98,7 +91,7 @@ static int pattern_find(const char *dir, const char *pattern, file_list *ret, st
 	return rc;
 }
 
-int files_find(const char *dir, const char *patterns, file_list *ret, struct err *err)
+int files_find(const char *dir, const char *patterns, name_list *ret, struct err *err)
 {
 	char pattern[PATH_MAX];
 	int rc = 0;

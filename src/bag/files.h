@@ -17,6 +17,7 @@
 
 #include "bag/wire.h"
 #include "base/err.h"
+#include "base/hostlist.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
 
@@ -25,14 +26,11 @@ enum {
 	FILES_BYTES = 256 << 20, /* bytes of a task's files, each way */
 };
 
-typedef VEC(char *) file_list;
-void file_list_free(file_list *l);
-
 /* Replaces {#} in `patterns` by the number of the task. */
 void files_patterns(const char *patterns, uint64_t task, struct strbuf *out);
 /* Finds the files below `dir` that match; each pattern must match at least one. -errno: the
  * message begins with the pattern. */
-int files_find(const char *dir, const char *patterns, file_list *ret, struct err *err);
+int files_find(const char *dir, const char *patterns, name_list *ret, struct err *err);
 /* Returns true if a path received from a peer is valid and matches a pattern. */
 bool files_match(const char *patterns, const char *path);
 

@@ -47,7 +47,7 @@ static const char *own_program(void)
 	return path;
 }
 
-static void script_words(const char *script, const char *program, const char *name, word_list *w)
+static void script_words(const char *script, const char *program, const char *name, name_list *w)
 {
 	words_add(w, "", "sh");
 	words_add(w, "", "-c");
@@ -65,7 +65,7 @@ static void nodes_text(const struct batch_request *r, char *ret, size_t size)
 		snprintf(ret + strlen(ret), size - strlen(ret), ":gpus=%" PRId64, r->gpus);
 }
 
-static void submit_words(const struct batch_request *r, word_list *w)
+static void submit_words(const struct batch_request *r, name_list *w)
 {
 	char text[256];
 
@@ -90,7 +90,7 @@ static void submit_words(const struct batch_request *r, word_list *w)
 	}
 }
 
-static void own_submit_words(const struct batch_request *r, word_list *w)
+static void own_submit_words(const struct batch_request *r, name_list *w)
 {
 	words_add(w, "", own_program());
 	submit_words(r, w);
@@ -112,28 +112,28 @@ static bool submit_parse(const char *line, char ret[64])
 	return true;
 }
 
-static void list_words(const char *name, word_list *w)
+static void list_words(const char *name, name_list *w)
 {
 	script_words(list_script, "", name, w);
 }
 
-static void own_list_words(const char *name, word_list *w)
+static void own_list_words(const char *name, name_list *w)
 {
 	script_words(list_script, own_program(), name, w);
 }
 
-static void cancel_words(word_list *w)
+static void cancel_words(name_list *w)
 {
 	words_add(w, "", "qdel");
 }
 
-static void own_cancel_words(word_list *w)
+static void own_cancel_words(name_list *w)
 {
 	words_add(w, "", own_program());
 	words_add(w, "", "qdel");
 }
 
-static void shrink_words(const struct batch_request *r, const char *job, word_list *w)
+static void shrink_words(const struct batch_request *r, const char *job, name_list *w)
 {
 	char text[128];
 
@@ -144,13 +144,13 @@ static void shrink_words(const struct batch_request *r, const char *job, word_li
 	words_add(w, "", job);
 }
 
-static void own_shrink_words(const struct batch_request *r, const char *job, word_list *w)
+static void own_shrink_words(const struct batch_request *r, const char *job, name_list *w)
 {
 	words_add(w, "", own_program());
 	shrink_words(r, job, w);
 }
 
-static void own_label_words(const char *job, const char *text, word_list *w)
+static void own_label_words(const char *job, const char *text, name_list *w)
 {
 	words_add(w, "", own_program());
 	words_add(w, "", "qalter");
@@ -159,12 +159,12 @@ static void own_label_words(const char *job, const char *text, word_list *w)
 	words_add(w, "", job);
 }
 
-static void clear_words(const char *name, word_list *w)
+static void clear_words(const char *name, name_list *w)
 {
 	script_words(clear_script, "", name, w);
 }
 
-static void own_clear_words(const char *name, word_list *w)
+static void own_clear_words(const char *name, name_list *w)
 {
 	script_words(clear_script, own_program(), name, w);
 }
@@ -338,7 +338,7 @@ static bool next(const char *name, const char *text, size_t n, size_t *at, struc
 	return false;
 }
 
-static void plan_words(const struct provider_options *o, word_list *w)
+static void plan_words(const struct provider_options *o, name_list *w)
 {
 	(void)o;
 	script_words(plan_script, "", "", w);
@@ -402,7 +402,7 @@ static int plan_parse(const char *name, const char *text, size_t n, int64_t now,
 
 /* ---- a Shunt server: its plan shows when jobs start ---- */
 
-static void own_plan_words(const struct provider_options *o, word_list *w)
+static void own_plan_words(const struct provider_options *o, name_list *w)
 {
 	(void)o;
 	words_add(w, "", own_program());

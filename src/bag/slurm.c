@@ -133,7 +133,7 @@ static bool next(const char *name, const char *text, size_t n, size_t *at, struc
 	return false;
 }
 
-static void submit_words(const struct batch_request *r, word_list *w)
+static void submit_words(const struct batch_request *r, name_list *w)
 {
 	words_add(w, "", "sbatch");
 	words_add(w, "", "--parsable");
@@ -164,7 +164,7 @@ static bool submit_parse(const char *line, char ret[64])
 	return true;
 }
 
-static void list_words(const char *name, word_list *w)
+static void list_words(const char *name, name_list *w)
 {
 	words_add(w, "", "squeue");
 	words_add(w, "", "--noheader");
@@ -173,12 +173,12 @@ static void list_words(const char *name, word_list *w)
 	words_add(w, "", "--format=%i|%k|%T|%r");
 }
 
-static void cancel_words(word_list *w)
+static void cancel_words(name_list *w)
 {
 	words_add(w, "", "scancel");
 }
 
-static void shrink_words(const struct batch_request *r, const char *job, word_list *w)
+static void shrink_words(const struct batch_request *r, const char *job, name_list *w)
 {
 	words_add(w, "", "scontrol");
 	words_add(w, "", "update");
@@ -187,7 +187,7 @@ static void shrink_words(const struct batch_request *r, const char *job, word_li
 	words_number(w, "NumCPUs=", r->chunks * r->each);
 }
 
-static void clear_words(const char *name, word_list *w)
+static void clear_words(const char *name, name_list *w)
 {
 	const struct passwd *me = getpwuid(geteuid());
 
@@ -217,7 +217,7 @@ static void partition_of(const char *words, char *ret, size_t size)
 	}
 }
 
-static void plan_words(const struct provider_options *o, word_list *w)
+static void plan_words(const struct provider_options *o, name_list *w)
 {
 	static const char script[] =
 		"SLURM_TIME_FORMAT=%s; export SLURM_TIME_FORMAT; if [ -n \"$1\" ]; then set -- --partition=\"$1\"; else set --; fi\n"

@@ -3,6 +3,7 @@
  * ones zigzag.
  */
 #include "bag/wire.h"
+#include "base/varint.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -38,25 +39,9 @@ static const int fields[] = {
 };
 enum { KINDS = sizeof fields / sizeof *fields };
 
-static void put(struct strbuf *out, uint64_t x)
-{
-	char b[10];
-	size_t n = 0;
-
-	for (; x >= 0x80; x >>= 7)
-		b[n++] = (char)(x | 0x80);
-	b[n++] = (char)x;
-	strbuf_add(out, b, n);
-}
-
-static void put_signed(struct strbuf *out, int64_t x)
-{
-	put(out, ((uint64_t)x << 1) ^ (x < 0 ? UINT64_MAX : 0));
-}
-
 static void put_text(struct strbuf *out, const char *text, size_t n)
 {
-	put(out, n);
+	varint_add(out, n);
 	strbuf_add(out, n ? text : "", n);
 }
 
@@ -68,33 +53,33 @@ void wire_add(struct strbuf *out, const struct wire *w)
 
 	strbuf_add(out, head, sizeof head);
 	if (has & HAS_VERSION)
-		put(out, w->version);
+		varint_add(out, w->version);
 	if (has & HAS_PID)
-		put(out, w->pid);
+		varint_add(out, w->pid);
 	if (has & HAS_DIED)
-		put(out, w->died);
+		varint_add(out, w->died);
 	if (has & HAS_TASK)
-		put(out, w->task);
+		varint_add(out, w->task);
 	if (has & HAS_ATTEMPT)
-		put(out, w->attempt);
+		varint_add(out, w->attempt);
 	if (has & HAS_ROOM) {
-		put_signed(out, w->cpus);
-		put_signed(out, w->gpus);
-		put_signed(out, w->memory);
-		put_signed(out, w->seconds);
+		varint_add_signed(out, w->cpus);
+		varint_add_signed(out, w->gpus);
+		varint_add_signed(out, w->memory);
+		varint_add_signed(out, w->seconds);
 	}
 	if (has & HAS_RULES) {
-		put_signed(out, w->grace);
-		put_signed(out, w->output);
+		varint_add_signed(out, w->grace);
+		varint_add_signed(out, w->output);
 	}
 	if (has & HAS_END) {
-		put_signed(out, w->status);
-		put_signed(out, w->began);
-		put_signed(out, w->took);
-		put(out, w->cut);
+		varint_add_signed(out, w->status);
+		varint_add_signed(out, w->began);
+		varint_add_signed(out, w->took);
+		varint_add(out, w->cut);
 	}
 	if (has & HAS_STREAM)
-		put(out, w->to_err);
+		varint_add(out, w->to_err);
 	if (has & HAS_TEXT)
 		put_text(out, w->text, w->ntext);
 	if (has & HAS_ERR)
@@ -111,27 +96,19 @@ struct rest {
 
 static uint64_t get(struct rest *r, uint64_t most)
 {
-	uint64_t x = 0;
+	uint64_t x;
+	bool whole = varint_take(&r->at, r->end, &x);
 
-	for (int shift = 0; shift < 64 && r->at < r->end; shift += 7) {
-		unsigned char c = (unsigned char)*r->at++;
-		if (shift == 63 && c > 1)
-			break;
-		x |= (uint64_t)(c & 0x7f) << shift;
-		if (!(c & 0x80)) {
-			r->bad |= x > most;
-			return x;
-		}
-	}
-	r->bad = 1;
-	return 0;
+	r->bad |= !whole || x > most;
+	return whole ? x : 0;
 }
 
 static int64_t get_signed(struct rest *r)
 {
-	uint64_t x = get(r, UINT64_MAX);
+	int64_t x = 0;
 
-	return (int64_t)((x >> 1) ^ (x & 1 ? UINT64_MAX : 0));
+	r->bad |= !varint_take_signed(&r->at, r->end, &x);
+	return x;
 }
 
 static const char *get_text(struct rest *r, size_t *ret_n)

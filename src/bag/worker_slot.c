@@ -216,14 +216,14 @@ static void file_put(void *arg, const struct wire *m)
  * reason in `note`. */
 static int files_return(struct slot *s, const struct task *t, const char *dir, struct strbuf *note)
 {
-	file_list list = {0};
+	name_list list = {0};
 	int64_t left = FILES_BYTES;
 	struct err err;
 	int rc = files_find(dir, t->apart, &list, &err);
 
 	for (size_t i = 0; rc == 0 && i < list.n; i++)
 		rc = files_send(dir, list.v[i], t->w.task, &left, file_put, s->worker, &err);
-	file_list_free(&list);
+	name_list_free(&list);
 	if (rc < 0)
 		strbuf_printf(note, "shunt: out=%s\n", err.text);
 	return rc < 0 ? 1 << 8 : 0;

@@ -277,6 +277,14 @@ static void row_print(const struct table *t, const int *width, size_t row, const
 	line_end(p);
 }
 
+void table_percent(struct table *t, int64_t part, int64_t whole)
+{
+	if (whole > 0)
+		table_cell(t, "%.0f%%", 100.0 * (double)part / (double)whole);
+	else
+		table_cell(t, "-");
+}
+
 void table_style(struct table *t, const char *heading, bool (*style)(FILE *out, const char *text))
 {
 	for (int i = 0; i < t->n; i++)

@@ -6,6 +6,7 @@
 #define BASE_TABLE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct table;
@@ -18,6 +19,8 @@ void table_destroy(struct table *t);
 /* Appends a cell to the current row; a full row starts the next one. Widths account for UTF-8.
  * Text is cleaned by text_clean(). */
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Adds a part of a whole in percent, or "-" if the whole is 0. */
+void table_percent(struct table *t, int64_t part, int64_t whole);
 /* Styles the cells of the column with this heading: `style` gets the text of a cell before it is
  * printed and, if it returned true, NULL after it. */
 void table_style(struct table *t, const char *heading, bool (*style)(FILE *out, const char *text));

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/hostlist.h"
 #include "base/vec.h"
 #include "pmix/layout.h"
 
@@ -43,8 +44,7 @@ struct meet_event {
  * start time. */
 int meet_start(const struct layout *l, const char *dir, struct err *err);
 /* Adds the variables that a rank needs to its environment; free the entries with free(). */
-typedef VEC(char *) meet_env;
-int meet_prepare(const struct layout *l, uint32_t rank, meet_env *env, struct err *err);
+int meet_prepare(const struct layout *l, uint32_t rank, name_list *env, struct err *err);
 
 int meet_fd(void);
 /* Takes the next event; returns false if there is none. The caller owns its strings:

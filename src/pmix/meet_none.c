@@ -8,7 +8,7 @@ int meet_start(const struct layout *l, const char *dir, struct err *err)
 	return 0;
 }
 
-int meet_prepare(const struct layout *l, uint32_t rank, meet_env *env, struct err *err)
+int meet_prepare(const struct layout *l, uint32_t rank, name_list *env, struct err *err)
 {
 	struct strbuf text = {0};
 

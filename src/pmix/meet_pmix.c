@@ -343,7 +343,7 @@ int meet_start(const struct layout *l, const char *dir, struct err *err)
 	return rc;
 }
 
-int meet_prepare(const struct layout *l, uint32_t rank, meet_env *env, struct err *err)
+int meet_prepare(const struct layout *l, uint32_t rank, name_list *env, struct err *err)
 {
 	struct wait w = {0};
 	pmix_proc_t p;

@@ -51,7 +51,7 @@ static bool share_of(const struct layout *l, size_t local, cpu_set_t *ret)
 
 /* ---- the environment ---- */
 
-static void env_put(meet_env *env, const char *name, const char *value)
+static void env_put(name_list *env, const char *name, const char *value)
 {
 	struct strbuf text = {0};
 
@@ -59,7 +59,7 @@ static void env_put(meet_env *env, const char *name, const char *value)
 	vec_push(env, text.text);
 }
 
-static void env_number(meet_env *env, const char *name, uint32_t n)
+static void env_number(name_list *env, const char *name, uint32_t n)
 {
 	char text[16];
 
@@ -68,7 +68,7 @@ static void env_number(meet_env *env, const char *name, uint32_t n)
 }
 
 /* Adds the rank's number and place, by our names and by Open MPI's, which scripts know. */
-static void env_place(meet_env *env, const struct layout *l, uint32_t rank)
+static void env_place(name_list *env, const struct layout *l, uint32_t rank)
 {
 	const struct layout_rank *r = &l->rank[rank];
 	uint32_t local_size = (uint32_t)l->host.v[l->here].rank.n;
@@ -86,14 +86,7 @@ static void env_place(meet_env *env, const struct layout *l, uint32_t rank)
 	env_number(env, "OMPI_COMM_WORLD_NODE_RANK", r->local);
 }
 
-static void env_fini(meet_env *env)
-{
-	for (size_t i = 0; i < env->n; i++)
-		free(env->v[i]);
-	vec_free(env);
-}
-
-static bool env_has(const meet_env *env, const char *entry)
+static bool env_has(const name_list *env, const char *entry)
 {
 	size_t n = strcspn(entry, "=") + 1;
 
@@ -104,7 +97,7 @@ static bool env_has(const meet_env *env, const char *entry)
 }
 
 /* Adds the variables for MPICH and its relatives. Open MPI prefers PMIx, which it also has. */
-static void env_pmi1(meet_env *env, const struct layout *l, uint32_t rank, int fd)
+static void env_pmi1(name_list *env, const struct layout *l, uint32_t rank, int fd)
 {
 	env_number(env, "PMI_FD", (uint32_t)fd);
 	env_number(env, "PMI_RANK", rank);
@@ -114,14 +107,14 @@ static void env_pmi1(meet_env *env, const struct layout *l, uint32_t rank, int f
 }
 
 /* Builds the environment: the rank's own entries first, then the common ones. NULL-terminated. */
-static int env_make(const struct layout *l, uint32_t rank, int pmi1, meet_env *env, struct err *err)
+static int env_make(const struct layout *l, uint32_t rank, int pmi1, name_list *env, struct err *err)
 {
 	env_place(env, l, rank);
 	env_pmi1(env, l, rank, pmi1);
 	int rc = meet_prepare(l, rank, env, err);
 	size_t own = env->n;
 	for (char **e = environ; rc == 0 && *e; e++) {
-		meet_env mine = {.v = env->v, .n = own};
+		name_list mine = {.v = env->v, .n = own};
 		if (!env_has(&mine, *e))
 			vec_push(env, mem_strdup(*e));
 	}
@@ -226,7 +219,7 @@ static int rank_start(struct ranks *all, size_t local, int report, struct err *e
 {
 	struct rank *r = &all->rank.v[local];
 	struct birth b = {.parent = getpid(), .report = report, .argv = all->argv};
-	meet_env env = {0};
+	name_list env = {0};
 	cpu_set_t cpus;
 
 	b.pmi1 = pmi1_open(&all->pmi1, local);
@@ -253,7 +246,7 @@ static int rank_start(struct ranks *all, size_t local, int report, struct err *e
 	}
 	if (b.pmi1 >= 0)
 		close(b.pmi1);
-	env_fini(&env);
+	name_list_free(&env);
 	return rc;
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/base64.h"
+#include "base/hostlist.h"
 #include "base/map.h"
 #include "base/sha256.h"
 #include "base/vec.h"
@@ -184,11 +185,9 @@ static bool is_shell(const char *program)
 	return false;
 }
 
-typedef VEC(char *) word_list;
-
 /* Adds the words before a script that runs on every CPU of the job: its text is sent to all hosts,
  * and the signals of its checkpoints reach each rank. */
-static void launcher_add(const struct order *o, char **before, word_list *argv)
+static void launcher_add(const struct order *o, char **before, name_list *argv)
 {
 	for (; before && *before; before++)
 		vec_push(argv, *before);
@@ -216,7 +215,7 @@ static void launcher_add(const struct order *o, char **before, word_list *argv)
 
 static int program_exec(const struct order *o, char **before, const char *program, char *argument, char **env)
 {
-	word_list argv = {0};
+	name_list argv = {0};
 
 	bool launched = before || (o->script && o->launcher);
 	if (launched)
@@ -242,7 +241,7 @@ static int program_exec(const struct order *o, char **before, const char *progra
 /* Runs a program that was given instead of a script. */
 static int binary_exec(const struct order *o, char **before, char **env)
 {
-	word_list argv = {0};
+	name_list argv = {0};
 
 	launcher_add(o, before, &argv);
 	vec_push(&argv, (char *)o->script);

@@ -80,14 +80,6 @@ static bool stat_read(pid_t pid, struct ties *ret)
 	       state != 'Z' && state != 'X';
 }
 
-static bool is_in(const pid_list *l, pid_t pid)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (l->v[i] == pid)
-			return true;
-	return false;
-}
-
 /* Without the children files: passes over all processes until a pass finds nothing new. */
 static void tree_scan(pid_t root, pid_list *ret)
 {
@@ -99,8 +91,8 @@ static void tree_scan(pid_t root, pid_list *ret)
 	do {
 		before = ret->n;
 		for (size_t i = 0; i < all.n; i++)
-			if (!is_in(ret, all.v[i]) && stat_read(all.v[i], &t) &&
-			    (t.parent == root || is_in(ret, t.parent)))
+			if (!pid_list_has(ret, all.v[i]) && stat_read(all.v[i], &t) &&
+			    (t.parent == root || pid_list_has(ret, t.parent)))
 				vec_push(ret, all.v[i]);
 	} while (ret->n > before);
 	vec_free(&all);

@@ -12,6 +12,13 @@
 #include "base/vec.h"
 
 typedef VEC(pid_t) pid_list;
+static inline bool pid_list_has(const pid_list *l, pid_t pid)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i] == pid)
+			return true;
+	return false;
+}
 
 /* Lists all descendants of `root` without itself, parents before children. */
 void tree_list(pid_t root, pid_list *ret);

@@ -69,14 +69,6 @@ static uint64_t process_gpus(const struct gpus *g, const char *pid)
 	return found;
 }
 
-static bool is_ours(const pid_list *ours, pid_t pid)
-{
-	for (size_t i = 0; i < ours->n; i++)
-		if (ours->v[i] == pid)
-			return true;
-	return false;
-}
-
 uint64_t owner_gpus(const char *dev, const pid_list *ours)
 {
 	struct gpus g;
@@ -86,7 +78,7 @@ uint64_t owner_gpus(const char *dev, const pid_list *ours)
 	DIR *d = g.n ? opendir("/proc") : NULL;
 	for (struct dirent *e; d && (e = readdir(d));) {
 		pid_t pid = (pid_t)atoi(e->d_name);
-		if (pid > 0 && pid != getpid() && !is_ours(ours, pid))
+		if (pid > 0 && pid != getpid() && !pid_list_has(ours, pid))
 			found |= process_gpus(&g, e->d_name);
 	}
 	if (d)

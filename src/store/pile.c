@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/strbuf.h"
+#include "base/varint.h"
 
 #define BLOCK_ROWS 500 /* rows per block; a block is filed as a whole */
 
@@ -15,22 +16,6 @@ _Static_assert(
 	"a column has a bit of the mask, and the last one is PILE_LOST; new columns come last: blocks of older versions lack them");
 
 /* ---- writing ---- */
-
-static void varint_add(struct strbuf *out, uint64_t n)
-{
-	char bytes[10];
-	size_t k = 0;
-
-	for (; n >= 0x80; n >>= 7)
-		bytes[k++] = (char)(n | 0x80);
-	bytes[k++] = (char)n;
-	strbuf_add(out, bytes, k);
-}
-
-static void number_add(struct strbuf *out, int64_t n)
-{
-	varint_add(out, (uint64_t)n << 1 ^ (uint64_t)(n >> 63));
-}
 
 static void mask_add(struct strbuf *out, uint32_t mask)
 {
@@ -90,7 +75,7 @@ void pile_put(struct store *s, const struct history_row *row)
 		if (HISTORY_TYPES[i] == 't')
 			text_add(s, &t->last[i], x.v[i].text);
 		else
-			number_add(&t->block, t->last[i].n = x.v[i].n);
+			varint_add_signed(&t->block, t->last[i].n = x.v[i].n);
 	}
 }
 
@@ -98,9 +83,9 @@ void pile_lost(struct store *s, uint64_t key, int64_t attempt, int64_t lost_ms)
 {
 	block_open(s);
 	mask_add(&s->pile.block, PILE_LOST);
-	number_add(&s->pile.block, (int64_t)key);
-	number_add(&s->pile.block, attempt);
-	number_add(&s->pile.block, lost_ms);
+	varint_add_signed(&s->pile.block, (int64_t)key);
+	varint_add_signed(&s->pile.block, attempt);
+	varint_add_signed(&s->pile.block, lost_ms);
 }
 
 void pile_close(struct store *s)
@@ -150,34 +135,12 @@ static char *block_copy(struct arena *a, const struct value *block)
 	return copy;
 }
 
-static bool varint_take(struct pile_reader *r, uint64_t *ret)
-{
-	*ret = 0;
-	for (int shift = 0; shift < 64 && r->at < r->end; shift += 7) {
-		unsigned char c = (unsigned char)*r->at++;
-		*ret |= (uint64_t)(c & 0x7f) << shift;
-		if (!(c & 0x80))
-			return true;
-	}
-	return false;
-}
-
-static bool number_take(struct pile_reader *r, int64_t *ret)
-{
-	uint64_t n;
-
-	if (!varint_take(r, &n))
-		return false;
-	*ret = (int64_t)(n >> 1 ^ -(n & 1));
-	return true;
-}
-
 static bool text_take(struct pile_reader *r, struct value *ret)
 {
 	uint64_t n;
 
 	*ret = (struct value){0};
-	if (!varint_take(r, &n))
+	if (!varint_take(&r->at, r->end, &n))
 		return false;
 	if (n == 0)
 		return true;
@@ -222,7 +185,8 @@ enum pile_item pile_next(struct pile_reader *r)
 		return PILE_DAMAGED;
 	if (mask == PILE_LOST) {
 		int64_t key;
-		if (!number_take(r, &key) || !number_take(r, &r->attempt) || !number_take(r, &r->lost_ms))
+		if (!varint_take_signed(&r->at, r->end, &key) || !varint_take_signed(&r->at, r->end, &r->attempt) ||
+		    !varint_take_signed(&r->at, r->end, &r->lost_ms))
 			return PILE_DAMAGED;
 		r->key = (uint64_t)key;
 		return PILE_LOSS;
@@ -230,8 +194,8 @@ enum pile_item pile_next(struct pile_reader *r)
 	if (mask >> HISTORY_WIDTH)
 		return PILE_DAMAGED;
 	for (int i = 0; i < HISTORY_WIDTH; i++)
-		if (mask >> i & 1 &&
-		    !(HISTORY_TYPES[i] == 't' ? text_take(r, &r->row.v[i]) : number_take(r, &r->row.v[i].n)))
+		if (mask >> i & 1 && !(HISTORY_TYPES[i] == 't' ? text_take(r, &r->row.v[i])
+							       : varint_take_signed(&r->at, r->end, &r->row.v[i].n)))
 			return PILE_DAMAGED;
 	return row_is_whole(&r->row) ? PILE_ROW : PILE_DAMAGED;
 }

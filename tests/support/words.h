@@ -8,7 +8,7 @@
 
 /* Compares words with a line, and frees them. Shell scripts, which have several lines, are left
  * out. */
-static inline void words_check(word_list *w, const char *wanted)
+static inline void words_check(name_list *w, const char *wanted)
 {
 	struct strbuf line = {0};
 

@@ -51,7 +51,7 @@ static void there_and_back(void **state)
 	size_t size = 3 * WIRE_OUTPUT + 5, at = 0;
 	char *bytes = calloc(1, size);
 	struct strbuf out = {0};
-	file_list list = {0};
+	name_list list = {0};
 	int64_t left = FILES_BYTES;
 	struct err err;
 	struct wire m;
@@ -89,7 +89,7 @@ static void there_and_back(void **state)
 	assert_string_equal(err.text, "d/a b: the files of a task have more than 256 MB");
 	left = 10;
 	assert_int_equal(files_send(from, list.v[0], 7, &left, keep, &out, &err), -EFBIG);
-	file_list_free(&list);
+	name_list_free(&list);
 	assert_int_equal(files_write(from, &(struct wire){.text = "d/none", .ntext = 6, .attempt = 0644}), 0);
 	left = 0; /* an empty file goes as well */
 	strbuf_clear(&out);
@@ -99,7 +99,7 @@ static void there_and_back(void **state)
 	assert_int_equal(files_move(from, to, "d/none", &err), 0);
 	assert_int_equal(files_find(to, "d/a b,d/n*", &list, &err), 0);
 	assert_int_equal(list.n, 2);
-	file_list_free(&list);
+	name_list_free(&list);
 	assert_int_equal(files_move(from, to, "d/none", &err), -ENOENT);
 	assert_string_equal(err.text, "d/none: No such file or directory");
 	assert_int_equal(files_send(from, "d/none", 7, &left, keep, &out, &err), -ENOENT);

@@ -288,7 +288,7 @@ static void commands(void **state)
 {
 	struct batch_request r = {.name = "sb12", .id = 3, .chunks = 2, .each = 4, .seconds = 600, .output = "/o"};
 	char self[4096], text[4300];
-	word_list w = {0};
+	name_list w = {0};
 
 	(void)state;
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);

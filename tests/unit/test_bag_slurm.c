@@ -190,7 +190,7 @@ static void commands(void **state)
 		{"--nice -x", ""},
 	};
 	struct batch_request r = {.name = "t", .id = 3, .chunks = 2, .each = 4, .seconds = 61, .output = "/o"};
-	word_list w = {0};
+	name_list w = {0};
 	char text[64];
 
 	(void)state;

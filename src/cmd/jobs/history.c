@@ -231,14 +231,6 @@ static void hours_cell(struct table *t, int64_t ms)
 	table_cell(t, "%.1f", (double)ms / 3600000);
 }
 
-static void percent_cell(struct table *t, int64_t part, int64_t whole)
-{
-	if (whole > 0)
-		table_cell(t, "%.0f%%", 100.0 * (double)part / (double)whole);
-	else
-		table_cell(t, "-");
-}
-
 static void sum_row(struct table *t, const char *name, const json_t *sum)
 {
 	int64_t had = object_number(sum, "alloc_ms", 0), started = object_number(sum, "started", 0);
@@ -247,8 +239,8 @@ static void sum_row(struct table *t, const char *name, const json_t *sum)
 	table_cell(t, "%s", name);
 	table_cell(t, "%lld", (long long)object_number(sum, "jobs", 0));
 	hours_cell(t, had);
-	percent_cell(t, object_number(sum, "cpu_ms", 0), had);
-	percent_cell(t, had / 1000, object_number(sum, "asked", 0));
+	table_percent(t, object_number(sum, "cpu_ms", 0), had);
+	table_percent(t, had / 1000, object_number(sum, "asked", 0));
 	hours_cell(t, object_number(sum, "gpu_ms", 0));
 	table_cell(t, "%s", started ? duration_human(object_number(sum, "waited", 0) / started, buf, sizeof buf) : "-");
 }

@@ -187,14 +187,6 @@ static void days_print(const struct month *m, int width)
 	printf("\nCPU hours a day: # used, - had and idle\n");
 }
 
-static void percent_cell(struct table *t, int64_t part, int64_t whole)
-{
-	if (whole > 0)
-		table_cell(t, "%.0f%%", 100.0 * (double)part / (double)whole);
-	else
-		table_cell(t, "-");
-}
-
 static void rows_print(const struct month *m, const char *by, int width)
 {
 	char head[32], text[32];
@@ -206,8 +198,8 @@ static void rows_print(const struct month *m, const char *by, int width)
 		const struct sum *x = &m->rows.v[i].sum;
 		table_cell(t, "%s", m->rows.v[i].name);
 		table_cell(t, "%s", hours(x->alloc_ms, text, sizeof text));
-		percent_cell(t, x->alloc_ms, m->total.alloc_ms);
-		percent_cell(t, x->cpu_ms, x->alloc_ms);
+		table_percent(t, x->alloc_ms, m->total.alloc_ms);
+		table_percent(t, x->cpu_ms, x->alloc_ms);
 		table_cell(t, "%s", hours(x->gpu_ms, text, sizeof text));
 		table_cell(t, "%lld", (long long)x->attempts);
 	}

@@ -18,6 +18,8 @@
 #include "server/api/frame/beside.h"
 #include "server/api/frame/call.h"
 #include "server/api/frame/route.h"
+#include "server/base/asker.h"
+#include "server/base/instance.h"
 #include "server/base/post.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
@@ -86,6 +88,15 @@ void call_read(const struct call *c, void *ret)
 
 	/* cannot fail: the body was checked against the schema */
 	record_load(t->fields, t->in, c->body, ret, NULL, NULL);
+}
+
+bool own_admit(const struct server *s, const struct call *c, const char *does)
+{
+	bool own = c->w->by == BY_SOCKET && c->w->uid == s->instance->uid;
+
+	if (!own)
+		http_error(c->r, CODE_FORBIDDEN, "This is for the server's own process that %s.", does);
+	return own;
 }
 
 void api_refuse(struct http_request *r, const struct err *err)

@@ -22,6 +22,9 @@ struct server;
 int subkey_given(struct http_request *r, char ret[KEY_MAX + 1], struct err *err);
 /* Returns a hash of the body, and of the path unless it is a submission. */
 uint64_t request_print(const struct http_request *r);
+/* Returns true if the request came from a process of this server; otherwise answers that it is for
+ * its "own process that DOES". */
+bool own_admit(const struct server *s, const struct call *c, const char *does);
 void api_refuse(struct http_request *r, const struct err *err); /* answers with an error */
 /* Answers with `o`, and takes it over. */
 void api_answer(struct http_request *r, int status, json_t *o);

@@ -387,16 +387,6 @@ const struct schema overlay_delete_body = {FIELDS({"force", .is = IS_BOOL, "jobs
 
 /* ---- for the keeper: this server's own process ---- */
 
-static bool keeper_admit(const struct server *s, const struct call *c)
-{
-	bool own = c->w->by == BY_SOCKET && c->w->uid == s->instance->uid;
-
-	if (!own)
-		http_error(c->r, CODE_FORBIDDEN,
-			   "This is for the server's own process that requests nodes from other clusters.");
-	return own;
-}
-
 static const struct schema seen_row = {
 	FIELDS({"id", .is = REQUIRED | IS_INT, .least = 1, .most = INT32_MAX, MEMBER(struct overlay_request, id)},
 	       {"state", .is = REQUIRED | IS_TEXT, .words = OVERLAY_STATES,
@@ -540,7 +530,7 @@ void api_keeper(struct server *s, const struct call *c)
 	json_t *v;
 	size_t i;
 
-	if (!keeper_admit(s, c))
+	if (!own_admit(s, c, "requests nodes from other clusters"))
 		return;
 	json_array_foreach(json_object_get(c->body, "overlays"), i, v) report_take(s, v);
 	json_begin(&j, &out);
@@ -651,7 +641,7 @@ void api_keeper_change(struct server *s, const struct call *c)
 	struct keeper_change x;
 	struct overlay *o;
 
-	if (!keeper_admit(s, c) || !(o = named(s, c)))
+	if (!own_admit(s, c, "requests nodes from other clusters") || !(o = named(s, c)))
 		return;
 	call_read(c, &x);
 	if (x.request && !x.over) {

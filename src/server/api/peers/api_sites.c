@@ -173,15 +173,6 @@ void api_site_delete(struct server *s, const struct call *c)
 
 /* ---- for the courier: this server's own process ---- */
 
-static bool courier_admit(const struct server *s, const struct call *c)
-{
-	bool own = c->w->by == BY_SOCKET && c->w->uid == s->instance->uid;
-
-	if (!own)
-		http_error(c->r, CODE_FORBIDDEN, "This is for the server's own process that talks to other sites.");
-	return own;
-}
-
 static void work_write(struct server *s, struct json *j, uint32_t id)
 {
 	static const char *const wishes[] = {NULL, "delete", "return"};
@@ -223,7 +214,7 @@ void api_courier_work(struct server *s, const struct call *c)
 	struct work_page x;
 	struct json j;
 
-	if (!courier_admit(s, c))
+	if (!own_admit(s, c, "talks to other sites"))
 		return;
 	call_read(c, &x);
 	size_t at = (size_t)x.from;
@@ -251,7 +242,7 @@ void api_courier_work(struct server *s, const struct call *c)
  * answered. */
 static bool courier_job(struct server *s, const struct call *c, uint32_t *ret)
 {
-	if (!courier_admit(s, c))
+	if (!own_admit(s, c, "talks to other sites"))
 		return false;
 	if (away_find(s, c->name, ret))
 		return true;
