@@ -39,7 +39,7 @@ int program_beside(const char *name, char *ret, size_t size, struct err *err)
 			return 0;
 	}
 	return err_set(err, -ENOENT,
-		       "the program %s is missing (it belongs into %.200s/../libexec/shunt): install Shunt again", name,
+		       "the program %s is missing (it belongs in %.200s/../libexec/shunt): install Shunt again", name,
 		       here);
 }
 

@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/table.h"
 #include "client/clusters.h"
 #include "client/far.h"
 #include "cmd/lib/commands.h"
+#include "cmd/lib/listing.h"
 #include "cmd/lib/show.h"
 #include "tls/pki.h"
 
@@ -287,17 +287,13 @@ static const struct option clusters_options[] = {
 	{0},
 };
 
-static void cluster_show(const char *name, struct table *t, json_t *list)
+static void cluster_add(const char *name, json_t *list)
 {
 	struct login l = {0};
 	struct token token = {0};
 	struct err err = {.text = ""};
 	bool good = login_read(name, &l, &err) == 0 && token_parse(l.token, &token, &err) == 0;
 
-	table_cell(t, "%s", name);
-	table_cell(t, "%s", l.servers ? l.servers : " ");
-	table_cell(t, "%s", good ? token.id : " ");
-	table_cell(t, "%s", err.text);
 	json_array_append_new(list, json_pack("{s:s,s:s?,s:s?,s:s?}", "name", name, "servers", l.servers, "token",
 					      good ? token.id : NULL, "trouble", good ? NULL : err.text));
 	explicit_bzero(&token, sizeof token);
@@ -306,25 +302,25 @@ static void cluster_show(const char *name, struct table *t, json_t *list)
 
 static int clusters(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	static const char *const columns[] = {"cluster", "servers", "token", "~"};
+	static const struct listing_column columns[] = {{"cluster", "name", .make = cell_plain},
+							{"servers", "servers", .make = cell_plain},
+							{"token", "token", .make = cell_plain},
+							{"~", "trouble", .make = cell_plain},
+							{0}};
 	const struct show_arguments *a = arguments;
 	struct login_names names = {0};
 	struct err err;
 
 	if (login_list(&names, &err) < 0)
 		return command_fail(c, "%s", err.text);
-	struct table *t = table_create(columns, 4);
 	json_t *list = json_array();
 	for (size_t i = 0; i < names.list.n; i++)
-		cluster_show(names.list.v[i], t, list);
+		cluster_add(names.list.v[i], list);
 	if (a->json)
 		show_json(list);
-	else if (names.list.n)
-		table_print(t, stdout, 0);
 	else
-		printf("You are not logged in to any cluster: 'shunt login SERVER TOKEN'.\n");
+		listing_print(list, columns, "You are not logged in to any cluster: 'shunt login SERVER TOKEN'.");
 	json_decref(list);
-	table_destroy(t);
 	login_names_fini(&names);
 	return EXIT_OK;
 }
