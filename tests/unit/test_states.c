@@ -273,7 +273,7 @@ static void objects(void **state)
 		/* nodes */
 		{ROOT, "PATCH", "/v1/nodes/n9", "{\"offline\":true}", 404, "There is no node n9"},
 		{ROOT, "PATCH", "/v1/nodes/n1", "{\"cpus\":5}", 400,
-		 "cpus of this node is in the server's configuration: change it there"},
+		 "cpus can't be set: this node is in the server's configuration, change it there"},
 		{ROOT, "PATCH", "/v1/nodes/n1", "{\"gpus\":1}", 400, "gpus"},
 		{ROOT, "PATCH", "/v1/nodes/n1", "{\"drain_at\":1799999999}", 400,
 		 "drain_at must be an instant after now (1800000000), or null"},

@@ -387,7 +387,8 @@ static int change_read(const struct server *s, const struct node_info *n, const 
 	c->shared = shared ? json_is_true(shared) : -1;
 	for (int i = 0; i < 5 && rc == 0; i++)
 		if (!node_joined(&n->life) && json_object_get(body, agents[i]))
-			rc = err_set(err, -EINVAL, "%s of this node is in the server's configuration: change it there",
+			rc = err_set(err, -EINVAL,
+				     "%s can't be set: this node is in the server's configuration, change it there",
 				     agents[i]);
 	c->note = json_object_get(body, "note");
 	c->class = json_object_get(body, "class");
