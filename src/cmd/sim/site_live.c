@@ -8,10 +8,10 @@
 #include "cmd/lib/show.h"
 
 /* Prefixes of attributes that control access, prices or rights. */
-static const char *const left_out[] = {"acl_",	     "coordinators", "credit_",	 "default_",	"enabled",
-				       "from_route", "hook",	     "managers", "max_queu",	"max_user_queu",
-				       "operators",  "queue_type",   "quota",	 "reservation", "resources_",
-				       "route_",     "started",	     NULL};
+static const char *const left_out[] = {"acl_",	      "coordinators", "credit_",  "default_",	 "enabled",
+				       "from_route",  "hook",	      "managers", "max_queu",	 "max_user_queu",
+				       "operators",   "queue_type",   "quota",	  "reservation", "resources_default",
+				       "resources_m", "route_",	      "started",  NULL};
 
 static bool is_left_out(const char *name)
 {
