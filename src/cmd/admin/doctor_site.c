@@ -148,7 +148,8 @@ static void backups(struct doctor *d)
 	if (!json_is_true(json_object_get(d->server, "multiuser")) || !json_object_get(d->site, "backup"))
 		return;
 	if (last == 0)
-		doctor_find(d, LEVEL_WARNING, "backup", "run 'shunt backup --keep 14' from a timer, once a day",
+		doctor_find(d, LEVEL_WARNING, "backup",
+			    "run 'shunt backup --system --keep 14' from a timer, once a day",
 			    "no backup of the store was ever made");
 	else if (d->now - last > BACKUP_OLD)
 		doctor_find(d, LEVEL_WARNING, "backup", "look whether the timer that runs 'shunt backup' still does",
