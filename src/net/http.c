@@ -15,7 +15,6 @@
 #include <strings.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/loopback.h"
@@ -319,6 +318,21 @@ static bool page_refuse(int fd)
 	return true;
 }
 
+/* Gives a descriptor to MHD, which closes it if it can't take one more. */
+static enum MHD_Result descriptor_add(struct http *h, int fd, const char *remote, enum door door,
+				      const struct sockaddr_storage *from)
+{
+	const struct sockaddr_storage nobody = {.ss_family = AF_UNIX};
+
+	free(arrival_take(h, fd).remote); /* MHD may have closed an earlier one and not said so */
+	vec_push(&h->arrivals, (struct arrival){.fd = fd, .remote = remote ? mem_strdup(remote) : NULL, .door = door});
+	enum MHD_Result rc = MHD_add_connection(h->daemon, fd, (const struct sockaddr *)(from ? from : &nobody),
+						from ? sizeof *from : sizeof nobody.ss_family);
+	if (rc != MHD_YES)
+		free(arrival_take(h, fd).remote);
+	return rc;
+}
+
 /* Adds a connection to the page; its requests identify the user. */
 static void page_add(struct http *h, int fd)
 {
@@ -329,16 +343,11 @@ static void page_add(struct http *h, int fd)
 	socket_tune(fd);
 	getpeername(fd, (struct sockaddr *)&from, &n);
 	address_text(&from, address, sizeof address);
-	h->adopts = address;
-	h->adopts_page = true;
-	MHD_add_connection(h->daemon, fd, (const struct sockaddr *)&from, n);
-	h->adopts = NULL;
-	h->adopts_page = false;
+	descriptor_add(h, fd, address, DOOR_PAGE, &from);
 }
 
 static void on_accepts(uv_poll_t *poll, int status, int events)
 {
-	const struct sockaddr_un nobody = {.sun_family = AF_UNIX};
 	struct http *h = poll->data;
 	bool page = poll == &h->page_accepts;
 
@@ -349,7 +358,7 @@ static void on_accepts(uv_poll_t *poll, int status, int events)
 		} else if (fd >= 0 && page) {
 			page_add(h, fd);
 		} else if (fd >= 0) {
-			MHD_add_connection(h->daemon, fd, (const struct sockaddr *)&nobody, sizeof nobody.sun_family);
+			descriptor_add(h, fd, NULL, DOOR_LOCAL, NULL);
 		} else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
 			/* It stays in the queue, and would be reported again and again. */
 			connections_evict(h, EVICTED);
@@ -404,6 +413,9 @@ void http_send(struct http *h)
 static void http_free(struct http *h)
 {
 	shares_free(h);
+	for (size_t i = 0; i < h->arrivals.n; i++)
+		free(h->arrivals.v[i].remote);
+	vec_free(&h->arrivals);
 	vec_free(&h->ready);
 	free(h);
 }
@@ -485,15 +497,8 @@ void http_listen_page(struct http *h, int fd)
 
 static int adopt(struct http *h, int fd, const char *address, bool page, struct err *err)
 {
-	const struct sockaddr_un nobody = {.sun_family = AF_UNIX};
+	enum MHD_Result rc = h->stopping ? MHD_NO : descriptor_add(h, fd, address, page ? DOOR_PAGE : DOOR_TLS, NULL);
 
-	h->adopts = address;
-	h->adopts_page = page;
-	enum MHD_Result rc = h->stopping ? MHD_NO
-					 : MHD_add_connection(h->daemon, fd, (const struct sockaddr *)&nobody,
-							      sizeof nobody.sun_family);
-	h->adopts = NULL;
-	h->adopts_page = false;
 	if (h->stopping)
 		close(fd);
 	if (rc != MHD_YES) /* MHD has closed the descriptor */

@@ -59,6 +59,14 @@ struct connection {
 	bool evicted;		/* cut off to admit another; MHD has not noticed yet */
 };
 
+/* What is known of a descriptor that MHD was given. MHD makes its connection at once, or in its
+ * next run (libmicrohttpd 1.0). */
+struct arrival {
+	int fd;
+	char *remote; /* the connection's address; NULL: the local socket */
+	enum door door;
+};
+
 struct header {
 	const char *name, *value;
 };
@@ -114,9 +122,8 @@ struct http {
 	bool stopping;
 	bool resumed; /* a connection was resumed: MHD must run */
 	struct connection *connections;
-	const char *adopts;  /* address of the connection that is being added */
-	bool adopts_page;    /* true if that connection came through the page's port */
-	struct map share_of; /* uid or address key -> struct share */
+	VEC(struct arrival) arrivals; /* at most one for each descriptor */
+	struct map share_of;	      /* uid or address key -> struct share */
 	struct share *users, *addresses;
 	int at[DOORS];			  /* connections of each door, without those cut off and not closed yet */
 	int reserved;			  /* connections in the reserve */
@@ -129,6 +136,8 @@ void http_wake(struct http *h); /* notes that a connection was resumed: MHD must
 
 /* limits.c */
 struct connection *connection_create(struct http *h, int fd);
+/* Returns what is known of a descriptor, and forgets it; its fd is -1 if there is nothing. */
+struct arrival arrival_take(struct http *h, int fd);
 void connection_destroy(struct connection *c);
 void connections_sweep(struct http *h);	       /* cuts off idle connections */
 void connections_evict(struct http *h, int n); /* cuts off up to n idle ones to free descriptors */

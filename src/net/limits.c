@@ -12,6 +12,7 @@
  * request identifies the user: then it counts as that user's, together with those through other
  * doors and from other addresses.
  */
+#include <assert.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -232,18 +233,26 @@ static void flood_cut(struct http *h, const struct connection *c)
 	shutdown(c->fd, SHUT_RDWR);
 }
 
+struct arrival arrival_take(struct http *h, int fd)
+{
+	struct arrival a = {.fd = -1};
+
+	for (size_t i = 0; i < h->arrivals.n && a.fd < 0; i++)
+		if (h->arrivals.v[i].fd == fd) {
+			a = h->arrivals.v[i];
+			vec_remove(&h->arrivals, i);
+		}
+	return a;
+}
+
 struct connection *connection_create(struct http *h, int fd)
 {
 	struct connection *c = mem_zalloc(sizeof *c);
+	struct arrival a = arrival_take(h, fd);
 
-	*c = (struct connection){.http = h, .fd = fd, .since = uv_now(h->loop)};
-	if (h->adopts) {
-		c->peer = (struct peer){.uid = (uid_t)-1, .gid = (gid_t)-1};
-		c->remote = mem_strdup(h->adopts);
-		c->door = h->adopts_page ? DOOR_PAGE : DOOR_TLS;
-	} else {
-		c->peer = peer_of(fd);
-	}
+	assert(a.fd == fd);
+	*c = (struct connection){.http = h, .fd = fd, .remote = a.remote, .door = a.door, .since = uv_now(h->loop)};
+	c->peer = a.remote ? (struct peer){.uid = (uid_t)-1, .gid = (gid_t)-1} : peer_of(fd);
 	chain_add(h->connections, c);
 	c->share = share_of(c);
 
