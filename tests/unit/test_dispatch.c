@@ -501,8 +501,10 @@ static void pause_under_hold(void **state)
 	dispatch_engine.attempt_refused(f->s, &(struct refusal){.tag = tag, .reason = "it can't"});
 	free(tag);
 	server_turn(f->s);
+	shows(f, "\"comment\":\"could not be started: it can't; it will be retried at ");
 	shows(f, "\"state\":\"W\"");
 	assert_int_equal(ask(f, "POST", "/v1/jobs/hold", "{\"ids\":[\"1\"]}"), 200);
+	shows(f, "\"comment\":\"held: qrls releases it\"");
 	for (int second = 0; second < 5; second++, pass(f, 1)) {
 		shows(f, "\"state\":\"H\"");
 		shows(f, "\"blocks\":\"user,retry\"");
