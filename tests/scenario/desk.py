@@ -19,7 +19,8 @@ def groups_possible(folder):
 BEST = "none"  # the best way to stop jobs here
 if os.geteuid() == 0 and groups_possible("/sys/fs/cgroup/freezer"):
     BEST = "v1"
-if os.geteuid() == 0 and os.path.exists("/sys/fs/cgroup/cgroup.controllers") and groups_possible("/sys/fs/cgroup"):
+# of version 2 a server takes those below its own group, which are only its own if that is the root
+if os.geteuid() == 0 and os.path.exists("/sys/fs/cgroup/cgroup.controllers") and groups_possible("/sys/fs/cgroup") and "0::/\n" in open("/proc/self/cgroup"):
     BEST = "v2"
 POLICY = "idle; pressure=no; quiet=%s; return=%s"
 
