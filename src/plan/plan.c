@@ -404,9 +404,10 @@ static void lines_count(struct plan *p, int32_t node, const struct piece *x, int
 static void books_count(struct plan *p, int32_t node, const struct piece *x, int sign)
 {
 	p->version++;
-	changes_follow(p, node, x, sign);
-	if (x->whole)
+	if (x->whole) {
+		changes_follow(p, node, x, sign); /* the lines need not have changed */
 		p->wholes -= (uint32_t)sign;
+	}
 	if (x->whole == WHOLE_HOST)
 		p->machines -= (uint32_t)sign;
 	if (!x->live) {

@@ -31,9 +31,12 @@ void trail_follow(struct trail *t, bool on)
 
 void trail_add(struct trail *t, int64_t start, int64_t end)
 {
-	const struct trail_change *last = t->v.n > t->sealed ? &t->v.v[t->v.n - 1] : NULL;
+	const struct trail_change *last;
 
-	if (!t->on || (last && last->start == start && last->end == end))
+	if (!t->on)
+		return;
+	last = t->v.n > t->sealed ? &t->v.v[t->v.n - 1] : NULL;
+	if (last && last->start == start && last->end == end)
 		return;
 	if (t->v.n == TRAIL_MOST)
 		trail_forget(t, t->first + t->v.n);
