@@ -301,7 +301,7 @@ static void frags_sort(const struct cluster *c, struct frag *f, uint32_t n)
 {
 	VEC(struct frag_run) runs = {0};
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; n > 1 && i < n; i++)
 		if (i > 0 && memcmp(&f[i], &f[i - 1], sizeof *f) == 0)
 			runs.v[runs.n - 1].n++;
 		else

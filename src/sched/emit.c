@@ -73,20 +73,20 @@ int64_t sched_cpus(const struct sched *s, uint32_t id)
 
 void slot_count(struct sched *s, const struct job *job, int sign)
 {
-	struct limit_need need = sched_need(s, job);
-
-	if (s->limits && sign > 0)
+	if (s->limits && sign > 0) {
+		struct limit_need need = sched_need(s, job);
 		limits_take(s->limits, job->id, job->limits, &need);
-	else if (s->limits && sign < 0)
+	} else if (s->limits && sign < 0) {
 		limits_give(s->limits, job->id);
+	}
 }
 
 void slot_run(struct sched *s, const struct job *job)
 {
-	struct limit_need need = sched_need(s, job);
-
-	if (s->limits && (job->state == STATE_NOW || job->state == STATE_RUNNING))
+	if (s->limits && (job->state == STATE_NOW || job->state == STATE_RUNNING)) {
+		struct limit_need need = sched_need(s, job);
 		limits_run(s->limits, job->id, &need, job->start + job->walltime);
+	}
 }
 
 void starting_add(struct sched *s, uint32_t id)

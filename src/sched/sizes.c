@@ -50,13 +50,14 @@ static unsigned class_of(struct sched *s, const struct job *job)
 	const struct request *r = cluster_job_request(s->c, job);
 	const struct shape *shapes = s->c->shapes.v;
 	int64_t cpus = shapes[r->frag[r->nfrags - 1].shape].need.v[RES_CPU];
-	unsigned step = step_of(size_cpus, SIZES_CPUS, cpus);
 	int64_t count = 0, most = size_count[SIZES_COUNTS - 1];
+	unsigned step;
 
 	if (plan_in_partition(s->p, job->id))
 		return set_class(&s->sizes, job->allowed, r);
 	if (s->p->nnodes == 1 || cpus <= 0 || r->whole == WHOLE_HOST)
 		return sum_class(r->total.v[RES_CPU]);
+	step = step_of(size_cpus, SIZES_CPUS, cpus);
 	/* fragments are sorted by CPUs, behind those on named nodes */
 	for (uint32_t i = r->nfrags; i-- > 0 && count < most; count++)
 		if (shapes[r->frag[i].shape].need.v[RES_CPU] < size_cpus[step])
