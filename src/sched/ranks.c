@@ -87,11 +87,19 @@ static bool summary_reset(struct summary *s, unsigned class)
 	return true;
 }
 
+/* Clears the summary of a block or span that has lost all its entries. */
+static void summary_empty(struct summary *s)
+{
+	for (unsigned i = 0; i < RANKS_CLASSES / 64; i++)
+		while (s->stale[i])
+			summary_reset(s, i * 64 + (unsigned)__builtin_ctzll(s->stale[i]));
+}
+
+/* Makes the summary of a block, which is clear. */
 static void summary_make(struct ranks *r, size_t block)
 {
 	struct ranks_block *b = r->block[block];
 
-	summary_clear(&b->summary);
 	r->first[block] = b->n ? b->v->key : 0;
 	r->planned[block] = 0;
 	for (size_t i = 0; i < b->n; i++) {
@@ -249,6 +257,19 @@ struct ranks_note *ranks_note(const struct ranks *r, size_t block)
 	return &r->note[block];
 }
 
+/* Moves all blocks from one position on. */
+static void blocks_move(struct ranks *r, size_t to, size_t from)
+{
+	size_t n = r->nblocks - (from < to ? from : to);
+
+	if (!n)
+		return;
+	memmove(r->block + to, r->block + from, n * sizeof *r->block);
+	memmove(r->planned + to, r->planned + from, n * sizeof *r->planned);
+	memmove(r->first + to, r->first + from, n * sizeof *r->first);
+	memmove(r->note + to, r->note + from, n * sizeof *r->note);
+}
+
 static void blocks_reserve(struct ranks *r)
 {
 	if (r->nblocks < r->cap)
@@ -261,23 +282,26 @@ static void blocks_reserve(struct ranks *r)
 	r->note = mem_realloc(r->note, r->cap, sizeof *r->note);
 }
 
-/* Adds an empty block at a position; the caller fills it and makes its summary. */
+/* Adds an empty block at a position; the caller fills it and adds to its summary. */
 static struct ranks_block *block_add(struct ranks *r, size_t at)
 {
-	struct ranks_block *b = mem_alloc(sizeof *b);
+	struct ranks_block *b = r->spare;
 
+	r->spare = NULL;
+	if (!b) {
+		b = mem_alloc(sizeof *b);
+		summary_clear(&b->summary);
+	}
 	blocks_reserve(r);
 	spans_drop(r, at);
-	memmove(r->block + at + 1, r->block + at, (r->nblocks - at) * sizeof *r->block);
-	memmove(r->planned + at + 1, r->planned + at, (r->nblocks - at) * sizeof *r->planned);
-	memmove(r->first + at + 1, r->first + at, (r->nblocks - at) * sizeof *r->first);
-	memmove(r->note + at + 1, r->note + at, (r->nblocks - at) * sizeof *r->note);
+	blocks_move(r, at + 1, at);
 	r->nblocks++;
 	r->shape++;
 	b->n = 0;
 	b->borrowed = false;
 	b->v = b->room;
 	r->block[at] = b;
+	r->planned[at] = 0;
 	r->note[at] = (struct ranks_note){0};
 	return b;
 }
@@ -293,14 +317,17 @@ static void block_room(struct ranks_block *b, size_t more)
 
 static void block_drop(struct ranks *r, size_t at)
 {
-	block_free(r, at);
+	if (r->nblocks > 1 || r->block[at]->borrowed) {
+		block_free(r, at);
+	} else {
+		note_drop(r, at);
+		r->spare = r->block[at];
+		summary_empty(&r->spare->summary);
+	}
 	spans_drop(r, at);
 	r->nblocks--;
 	r->shape++;
-	memmove(r->block + at, r->block + at + 1, (r->nblocks - at) * sizeof *r->block);
-	memmove(r->planned + at, r->planned + at + 1, (r->nblocks - at) * sizeof *r->planned);
-	memmove(r->first + at, r->first + at + 1, (r->nblocks - at) * sizeof *r->first);
-	memmove(r->note + at, r->note + at + 1, (r->nblocks - at) * sizeof *r->note);
+	blocks_move(r, at, at + 1);
 }
 
 /* Divides a full block before an entry is added to it. At the end of the list, where jobs usually
@@ -314,6 +341,7 @@ static void block_split(struct ranks *r, size_t at, bool end)
 	next->n = end ? 0 : b->n / 2;
 	b->n -= next->n;
 	memcpy(next->v, b->v + b->n, next->n * sizeof *b->v);
+	summary_clear(&b->summary);
 	summary_make(r, at);
 	summary_make(r, at + 1);
 }
@@ -335,6 +363,7 @@ static void block_join(struct ranks *r, size_t at)
 	memcpy(b->v + b->n, next->v, next->n * sizeof *b->v);
 	b->n += next->n;
 	block_drop(r, at + 1);
+	summary_clear(&b->summary);
 	summary_make(r, at);
 }
 
@@ -425,10 +454,10 @@ struct queued *ranks_fit(const struct ranks *r, struct spot *at, const struct ga
 		size_t from = at->at;
 		if (from == 0 && (at->block = block_from(r, at->block, gap, scanned)) == r->nblocks)
 			break;
-		++*scanned;
-		if (!ranks_block_fits(r, at->block, gap))
-			continue;
 		b = r->block[at->block];
+		++*scanned;
+		if (b->n - from > gap->n && !ranks_block_fits(r, at->block, gap)) /* else it costs no more to look */
+			continue;
 		while (at->at < b->n && !ranks_entry_fits(&b->v[at->at], gap))
 			at->at++;
 		*scanned += at->at - from;
@@ -470,10 +499,8 @@ void ranks_insert(struct ranks *r, const struct queued *e)
 	struct ranks_block *b;
 	struct summary *span;
 
-	if (r->nblocks == 0) {
+	if (r->nblocks == 0)
 		block_add(r, 0);
-		summary_make(r, 0);
-	}
 	at = spot_of(r, e->key, e->job);
 	if (r->block[at.block]->n == RANKS_BLOCK) {
 		block_split(r, at.block, at.block + 1 == r->nblocks && at.at == RANKS_BLOCK);
@@ -649,6 +676,7 @@ void ranks_free(struct ranks *r)
 {
 	for (size_t i = 0; i < r->nblocks; i++)
 		block_free(r, i);
+	free(r->spare);
 	free(r->block);
 	free(r->span);
 	free(r->planned);

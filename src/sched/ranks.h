@@ -76,10 +76,11 @@ struct spot {
 
 struct ranks {
 	struct ranks_block **block;
-	struct summary *span;	 /* by RANKS_SPAN blocks, made when a scan needs it */
-	uint32_t *planned;	 /* by block: entries with a planned start */
-	double *first;		 /* by block: key of the first entry */
-	struct ranks_note *note; /* by block */
+	struct ranks_block *spare; /* the last one of a list that became empty, for its next entry; or NULL */
+	struct summary *span;	   /* by RANKS_SPAN blocks, made when a scan needs it */
+	uint32_t *planned;	   /* by block: entries with a planned start */
+	double *first;		   /* by block: key of the first entry */
+	struct ranks_note *note;   /* by block */
 	size_t nblocks, cap;
 	uint64_t shape;	  /* changes when blocks are added, divided, joined or dropped, and when notes become zero */
 	size_t n;	  /* entries of all blocks */
