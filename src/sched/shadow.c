@@ -13,6 +13,7 @@
 
 #define EVENTS_MAX 64		      /* events in one call */
 #define BLOCK 128		      /* waiting jobs that share a summary */
+#define GONE_FEW 8		      /* jobs that have left which do not matter */
 #define CAUTION 300		      /* number of jobs at which half of a difference counts */
 #define BRIEF 10		      /* shortest run time in the bounded slowdown, seconds */
 #define LAG_MAX (60 * INT64_C(86400)) /* seconds behind reality after which the shadow begins again */
@@ -56,6 +57,7 @@ struct shadow {
 	VEC(struct candidate) queue; /* by arrival, from `first` on */
 	VEC(struct summary) blocks;
 	size_t first, fresh;	    /* first that waits; first that no pass has seen */
+	size_t gone;		    /* number of those that have left */
 	VEC(struct holder) running; /* by planned end */
 	struct heap ends;	    /* (end, serial, record) of running jobs that have ended in reality */
 	struct heap unstarted;	    /* (start, serial, record) of running jobs that wait in reality */
@@ -63,12 +65,16 @@ struct shadow {
 	int64_t reserved, extra;    /* start of the head's reservation; CPUs that it leaves then */
 	bool freed;
 	struct shadow_sums ours, easy;
+	struct shadow_sums ratios; /* of those sums; kept up to date */
 	int64_t ended;
 };
 
 struct shadow *shadow_create(void)
 {
-	return mem_zalloc(sizeof(struct shadow));
+	struct shadow *h = mem_zalloc(sizeof *h);
+
+	h->ratios = (struct shadow_sums){.turnaround = 1, .slowdown = 1, .area = 1};
+	return h;
 }
 
 static void jobs_forget(struct shadow *h)
@@ -103,6 +109,7 @@ static void begin_again(struct shadow *h)
 			       .serial = h->serial,
 			       .ours = h->ours,
 			       .easy = h->easy,
+			       .ratios = h->ratios,
 			       .ended = h->ended};
 
 	jobs_forget(h);
@@ -270,6 +277,11 @@ static void sums_add(struct shadow_sums *s, const struct follower *f, int64_t st
 	s->area += stay * run * (double)f->cpus;
 }
 
+static double ratio(double ours, double easy, int64_t jobs)
+{
+	return easy > 0 ? 1 + (ours / easy - 1) * (double)jobs / (double)(jobs + CAUTION) : 1;
+}
+
 static void end_take(struct shadow *h)
 {
 	struct heap_item x;
@@ -283,6 +295,12 @@ static void end_take(struct shadow *h)
 	h->ended++;
 	sums_add(&h->ours, f, f->begin);
 	sums_add(&h->easy, f, f->start);
+	h->ratios = (struct shadow_sums){
+		.turnaround = ratio(h->ours.turnaround, h->easy.turnaround, h->ended),
+		.slowdown = ratio(h->ours.slowdown, h->easy.slowdown, h->ended),
+		.area = ratio(h->ours.area, h->easy.area, h->ended),
+		.longest = h->easy.longest,
+	};
 	follower_drop(h, f);
 }
 
@@ -302,25 +320,6 @@ static void queue_append(struct shadow *h, uint32_t who)
 	vec_push(&h->queue, (struct candidate){f->length, f->cpus, who, f->serial});
 }
 
-/* Drops those that have left, once most have. */
-static void queue_compact(struct shadow *h)
-{
-	size_t n = h->queue.n, from = h->first;
-
-	if (h->first <= BLOCK || 2 * h->first < n)
-		return;
-	h->queue.n = h->blocks.n = h->first = 0;
-	for (size_t i = from; i < n; i++) {
-		struct candidate x = h->queue.v[i];
-		if (i == h->fresh)
-			h->fresh = h->queue.n;
-		if (x.cpus != UNKNOWN)
-			queue_append(h, x.who);
-	}
-	if (h->fresh > h->queue.n)
-		h->fresh = h->queue.n;
-}
-
 static void submission_take(struct shadow *h)
 {
 	struct heap_item x;
@@ -330,6 +329,12 @@ static void submission_take(struct shadow *h)
 		queue_append(h, (uint32_t)x.value);
 }
 
+static void candidate_leaves(struct shadow *h, size_t i)
+{
+	h->queue.v[i].cpus = UNKNOWN;
+	h->gone++;
+}
+
 /* Returns the record of a waiting job. If the job has left, marks the candidate and returns
  * NULL. */
 static struct follower *candidate_of(struct shadow *h, size_t i)
@@ -337,8 +342,28 @@ static struct follower *candidate_of(struct shadow *h, size_t i)
 	struct candidate *x = &h->queue.v[i];
 
 	if (x->cpus != UNKNOWN && (!h->record.v[x->who].used || h->record.v[x->who].serial != x->serial))
-		x->cpus = UNKNOWN;
+		candidate_leaves(h, i);
 	return x->cpus == UNKNOWN ? NULL : &h->record.v[x->who];
+}
+
+/* Drops those that have left, once most have. */
+static void queue_compact(struct shadow *h)
+{
+	size_t n = h->queue.n, from = h->first;
+
+	if (h->gone < GONE_FEW || 2 * h->gone < n)
+		return;
+	h->queue.n = h->blocks.n = h->first = 0;
+	for (size_t i = from; i < n; i++) {
+		uint32_t who = h->queue.v[i].who;
+		if (i == h->fresh)
+			h->fresh = h->queue.n;
+		if (candidate_of(h, i))
+			queue_append(h, who);
+	}
+	h->gone = 0;
+	if (h->fresh > h->queue.n)
+		h->fresh = h->queue.n;
 }
 
 static void candidate_start(struct shadow *h, size_t i)
@@ -347,7 +372,7 @@ static void candidate_start(struct shadow *h, size_t i)
 	int64_t until = h->clock + f->length;
 	size_t at = h->running.n;
 
-	h->queue.v[i].cpus = UNKNOWN;
+	candidate_leaves(h, i);
 	f->start = h->clock;
 	h->free -= f->cpus;
 	while (at > 0 && h->running.v[at - 1].until > until)
@@ -476,18 +501,8 @@ struct shadow_sums shadow_easy(const struct shadow *h, int64_t *ret_jobs)
 	return h->easy;
 }
 
-static double ratio(double ours, double easy, int64_t jobs)
-{
-	return easy > 0 ? 1 + (ours / easy - 1) * (double)jobs / (double)(jobs + CAUTION) : 1;
-}
-
 struct shadow_sums shadow_ratios(const struct shadow *h, int64_t *ret_jobs)
 {
 	*ret_jobs = h->ended;
-	return (struct shadow_sums){
-		.turnaround = ratio(h->ours.turnaround, h->easy.turnaround, h->ended),
-		.slowdown = ratio(h->ours.slowdown, h->easy.slowdown, h->ended),
-		.area = ratio(h->ours.area, h->easy.area, h->ended),
-		.longest = h->easy.longest,
-	};
+	return h->ratios;
 }
