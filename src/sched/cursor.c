@@ -277,17 +277,41 @@ static void heap_drop(struct cursor *i)
 		heap_sink(i, 0);
 }
 
+/* Computes the least bound of a span of blocks. */
+static void least_make(struct cursor *i, size_t span)
+{
+	size_t end = (span + 1) * RANKS_SPAN;
+	double least = INFINITY;
+
+	for (size_t k = span * RANKS_SPAN; k < end && k < i->bounds.n; k++)
+		least = i->bounds.v[k] < least ? i->bounds.v[k] : least;
+	i->least.v[span] = least;
+}
+
 /* Finds the block with the least bound; SIZE_MAX: none is left. */
 static void bounds_first(struct cursor *i)
 {
 	double least = INFINITY;
 
 	i->first = SIZE_MAX;
-	for (size_t k = 0; k < i->bounds.n; k++)
-		if (i->bounds.v[k] < least) {
-			least = i->bounds.v[k];
-			i->first = k;
+	for (size_t k = 0; k < i->least.n; k++)
+		if (i->least.v[k] < least) {
+			least = i->least.v[k];
+			i->first = k * RANKS_SPAN;
 		}
+	while (i->first != SIZE_MAX && i->bounds.v[i->first] != least)
+		i->first++;
+}
+
+/* Does so after all bounds were changed. */
+static void bounds_made(struct cursor *i)
+{
+	size_t n = (i->bounds.n + RANKS_SPAN - 1) / RANKS_SPAN;
+
+	vec_reserve(&i->least, n);
+	for (i->least.n = 0; i->least.n < n; i->least.n++)
+		least_make(i, i->least.n);
+	bounds_first(i);
 }
 
 static void heap_make(struct cursor *i)
@@ -300,7 +324,7 @@ static void heap_make(struct cursor *i)
 	for (size_t k = 0; k < i->queue->nblocks; k++)
 		i->bounds.v[k] = block_bound(i, k);
 	i->bounds.n = i->queue->nblocks;
-	bounds_first(i);
+	bounds_made(i);
 }
 
 /* Returns true if an entry of a group may fit into the gap (NULL: anything). The jobs are sorted by
@@ -326,6 +350,7 @@ static void block_open(struct cursor *i, const struct gap *gap)
 		if (group_fits(i, block, k, gap))
 			heap_add(i, (struct cursor_item){.key = group_bound(i, block, k), .job = k, .block = block});
 	i->bounds.v[block] = INFINITY;
+	least_make(i, block / RANKS_SPAN);
 	bounds_first(i);
 }
 
@@ -376,7 +401,7 @@ static void heap_narrow(struct cursor *i, const struct gap *gap)
 	for (size_t k = 0; k < i->bounds.n; k++)
 		if (i->bounds.v[k] < INFINITY && !block_fits(i, k, gap))
 			i->bounds.v[k] = INFINITY;
-	bounds_first(i);
+	bounds_made(i);
 	for (size_t k = 0; k < i->heap.n; k++)
 		if (item_fits(i, &i->heap.v[k], gap))
 			i->heap.v[kept++] = i->heap.v[k];
@@ -437,12 +462,14 @@ void cursor_copy(struct cursor *to, const struct cursor *from)
 {
 	*to = *from;
 	vec_copy(&to->bounds, &from->bounds);
+	vec_copy(&to->least, &from->least);
 	vec_copy(&to->heap, &from->heap);
 }
 
 void cursor_close(struct cursor *i)
 {
 	vec_free(&i->bounds);
+	vec_free(&i->least);
 	vec_free(&i->heap);
 }
 

@@ -37,6 +37,7 @@ struct cursor {
 	/* rising: by block, a key that no job is before; INFINITY: its groups are in `heap`, or no
 	 * job fits */
 	VEC(double) bounds;
+	VEC(double) least; /* rising: least bound of each RANKS_SPAN blocks */
 	/* rising: what is left of the other blocks, least key first */
 	VEC(struct cursor_item) heap;
 };
