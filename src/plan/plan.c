@@ -10,6 +10,7 @@
 #include "plan/fence.h"
 
 #define PIECES_FIRST 2 /* room for pieces that a node gets at first */
+#define AHEAD 4	       /* distance at which the pieces of a job are prefetched */
 
 static void most_make(struct plan *p, uint32_t block)
 {
@@ -566,14 +567,29 @@ void plan_take(struct plan *p, uint32_t job, uint32_t frag)
 	plan_log(p, UNDO_TAKE, at.node, at.slot, &x);
 }
 
+/* The pieces of a job are far apart in memory: cache misses took half of the time of removing it. */
+static void place_prefetch(const struct plan *p, const struct place *at)
+{
+	const struct plan_node *n;
+
+	if (at->node == NODE_ANY)
+		return;
+	n = &p->node[at->node];
+	__builtin_prefetch(&n->pieces.v[at->slot]);
+	__builtin_prefetch(n->line.first.v);
+}
+
 void plan_take_job(struct plan *p, uint32_t job)
 {
 	if (!plan_holds(p, job))
 		return;
 	p->gathering++;
-	for (uint32_t i = 0; i < plan_hold(p, job)->nfrags && plan_hold(p, job)->placed; i++)
+	for (uint32_t i = 0; i < plan_hold(p, job)->nfrags && plan_hold(p, job)->placed; i++) {
+		if (i + AHEAD < plan_hold(p, job)->nfrags)
+			place_prefetch(p, place_of(p, job, i + AHEAD));
 		if (place_of(p, job, i)->node != NODE_ANY)
 			plan_take(p, job, i);
+	}
 	gather_end(p);
 	if (!p->depth) {
 		if (plan_hold(p, job)->nfrags > 1)

@@ -47,18 +47,6 @@ void timeline_fini(struct timeline *t)
 
 /* ---- finding ---- */
 
-/* Returns the index of the step that holds at `when`, which is not before the first one. */
-static uint32_t steps_find(const struct steps *x, uint32_t stride, int64_t when)
-{
-	uint32_t lo = 0;
-
-	for (uint32_t len = x->n, half; len > 1; len -= half) {
-		half = len / 2; /* branch-free: the compiler makes this a conditional move */
-		lo = x->v[(uint64_t)(lo + half) * stride] <= when ? lo + half : lo;
-	}
-	return lo;
-}
-
 static uint32_t part_at(const struct timeline *t, int64_t when)
 {
 	uint32_t part = 0;
@@ -372,26 +360,37 @@ uint32_t timeline_distance(const struct timeline *t, int64_t from, int64_t until
 	return (timeline_search(t, until).part - timeline_search(t, from).part) * PART;
 }
 
-int64_t timeline_measure(const struct timeline *t, int64_t start, int64_t end, const struct res *need, double *ret_area)
+static inline int64_t measure(const struct timeline *t, int64_t start, int64_t end, const struct res *need,
+			      double *ret_area, uint32_t stride)
 {
 	struct walk w = timeline_walk(t, start);
-	int64_t copies = INT64_MAX;
+	int64_t least[RES_MAX], copies = INT64_MAX;
 	double area = 0;
 
+	for (uint32_t d = 1; d < stride; d++)
+		least[d - 1] = w.step[d];
 	while (start < end) {
 		const int64_t *s = w.step;
-		for (uint32_t d = 1; d < t->stride; d++) {
+		for (uint32_t d = 1; d < stride; d++) {
 			if (s[d] < need->v[d - 1])
 				return 0;
-			if (need->v[d - 1] && s[d] / need->v[d - 1] < copies)
-				copies = s[d] / need->v[d - 1];
+			least[d - 1] = s[d] < least[d - 1] ? s[d] : least[d - 1];
 		}
 		int64_t until = walk_next(&w) && w.step[0] < end ? w.step[0] : end;
 		area += (double)s[1 + RES_CPU] * (double)(until - start);
 		start = until;
 	}
+	for (uint32_t d = 0; d < stride - 1; d++) /* one division each, not one for each step */
+		if (need->v[d] && least[d] / need->v[d] < copies)
+			copies = least[d] / need->v[d];
 	*ret_area = area;
 	return copies;
+}
+
+int64_t timeline_measure(const struct timeline *t, int64_t start, int64_t end, const struct res *need, double *ret_area)
+{
+	return t->stride == 2 ? measure(t, start, end, need, ret_area, 2)
+			      : measure(t, start, end, need, ret_area, t->stride);
 }
 
 void timeline_least(const struct timeline *t, int64_t start, int64_t end, struct res *ret)

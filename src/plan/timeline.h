@@ -50,6 +50,19 @@ struct step_place {
 };
 struct step_place timeline_search(const struct timeline *t, int64_t when);
 
+/* Returns the index of the step of a part that holds at `when`, which is not before the first
+ * one. */
+static inline uint32_t steps_find(const struct steps *x, uint32_t stride, int64_t when)
+{
+	uint32_t lo = 0;
+
+	for (uint32_t len = x->n, half; len > 1; len -= half) {
+		half = len / 2; /* branch-free: the compiler makes this a conditional move */
+		lo = x->v[(uint64_t)(lo + half) * stride] <= when ? lo + half : lo;
+	}
+	return lo;
+}
+
 /* Moves to the first step of the next part. Returns false after the last part. */
 static inline bool walk_part(struct walk *w)
 {
@@ -80,7 +93,9 @@ static inline struct walk timeline_walk(const struct timeline *t, int64_t when)
 	struct step_place at = {0, 0};
 
 	/* usually `now`, which lies in the first step */
-	if (x->n < 2 ? t->nmore > 0 : x->v[t->stride] <= when)
+	if (t->nmore == 0 && x->n > 1 && x->v[t->stride] <= when)
+		at.i = steps_find(x, t->stride, when);
+	else if (x->n < 2 ? t->nmore > 0 : x->v[t->stride] <= when)
 		at = timeline_search(t, when);
 	x = at.part ? &t->more[at.part - 1] : x;
 	return (struct walk){t, x->v + (uint64_t)at.i * t->stride, x->v + (uint64_t)x->n * t->stride, at.part};
