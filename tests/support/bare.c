@@ -743,6 +743,9 @@ static void owners_find(struct server *s)
 	users_settle(s);
 }
 
+/* All servers of this program. Those that were left, as by a crash, are not leaks. */
+static VEC(struct server *) opened;
+
 struct server *bare_open(const char *dir, const char *nodes)
 {
 	static const char *const inside[] = {"scripts", "live", "nodes", "undelivered"};
@@ -750,6 +753,7 @@ struct server *bare_open(const char *dir, const char *nodes)
 	struct err err;
 	char path[256];
 
+	vec_push(&opened, s);
 	agent_forget();
 	served = s;
 
