@@ -60,76 +60,71 @@ static bool filler_names(const char *job)
 	       job[n + TAG_DIGITS] == '-';
 }
 
-static void places_parse(const char *name, const json_t *all, int64_t now, struct filler_plan *ret)
-{
-	json_t *nodes = json_object(), *jobs = json_object(), *expected = json_object();
-	const json_t *x;
-	size_t i;
+/* The names in a plan, with their numbers. */
+struct plan_names {
+	json_t *nodes, *jobs, *expected;
+};
 
-	json_array_foreach(json_object_get(all, "nodes"), i, x)
-	{
-		int64_t cpus = json_is_true(json_object_get(x, "up")) ? member_number(x, "cpus") : 0;
-		if (ret->nodes.n < PLAN_NODES &&
-		    number(nodes, json_object_get(x, "name"), true) == (json_int_t)ret->nodes.n)
-			vec_push(&ret->nodes,
-				 (struct filler_node){cpus > 0 && cpus < PLAN_CPUS ? cpus : 0, node_until(x)});
-	}
-	json_array_foreach(json_object_get(all, "pieces"), i, x)
-	{
-		const char *state = json_string_value(json_object_get(x, "state"));
-		const char *job = json_string_value(json_object_get(x, "name"));
-		struct filler_piece k = {.cpus = member_number(x, "cpus"),
-					 .start = instant(member_number(x, "start")),
-					 .end = instant(member_number(x, "end"))};
-		json_int_t node = number(nodes, json_object_get(x, "node"), false);
-		json_int_t at = number(jobs, json_object_get(x, "job"), ret->pieces.n < REBUILD_JOBS);
-		if (node < 0 || at < 0 || !state || k.cpus < 1 || k.cpus > PLAN_CPUS || k.end <= k.start ||
-		    k.end <= now)
-			continue;
-		k.node = (uint32_t)node;
-		k.job = (uint32_t)at;
-		k.running = strcmp(state, "running") == 0;
-		k.own = job && tag_number(name, job) > 0;
-		k.ours = k.own || (job && filler_names(job));
-		if (strcmp(state, "expected") == 0)
-			number(expected, json_object_get(x, "job"), true);
-		vec_push(&ret->pieces, k);
-	}
-	ret->whole = json_object_size(expected) < PLAN_EXPECTED && ret->pieces.n < REBUILD_JOBS &&
-		     ret->nodes.n < PLAN_NODES &&
-		     instant(member_number(all, "now")) - instant(member_number(all, "foreseen")) < PLAN_OLD;
-	json_decref(nodes);
-	json_decref(jobs);
-	json_decref(expected);
+static void node_take(const struct plan_names *names, const json_t *x, struct rebuild *ret)
+{
+	int64_t cpus = member_number(x, "cpus"), up = json_is_true(json_object_get(x, "up")) ? cpus : 0;
+	struct filler_plan *p = &ret->places;
+
+	ret->processors += up;
+	rebuild_node(ret, &(struct provider_node){cpus, INT64_MAX, INT64_MAX});
+	if (p->nodes.n < PLAN_NODES && number(names->nodes, json_object_get(x, "name"), true) == (json_int_t)p->nodes.n)
+		vec_push(&p->nodes, (struct filler_node){up > 0 && up < PLAN_CPUS ? up : 0, node_until(x)});
+}
+
+static void piece_take(const char *name, const struct plan_names *names, const json_t *x, int64_t now,
+		       struct rebuild *ret)
+{
+	const char *state = json_string_value(json_object_get(x, "state")),
+		   *job = json_string_value(json_object_get(x, "name"));
+	struct filler_piece k = {.cpus = member_number(x, "cpus"),
+				 .start = instant(member_number(x, "start")),
+				 .end = instant(member_number(x, "end"))};
+	int own = job ? tag_number(name, job) : 0;
+	bool room = ret->places.pieces.n < REBUILD_JOBS;
+
+	if (k.cpus < 1 || k.cpus > PLAN_CPUS || k.end <= k.start || k.end <= now)
+		return;
+	if (ret->jobs.n < REBUILD_JOBS)
+		vec_push(&ret->jobs, (struct rebuild_job){.processors = k.cpus,
+							  .running = k.start <= now,
+							  .end = k.end,
+							  .seconds = k.end - k.start,
+							  .start = k.start,
+							  .number = own});
+	json_int_t node = number(names->nodes, json_object_get(x, "node"), false),
+		   at = number(names->jobs, json_object_get(x, "job"), room);
+	if (node < 0 || at < 0 || !state)
+		return;
+	k.node = (uint32_t)node;
+	k.job = (uint32_t)at;
+	k.running = strcmp(state, "running") == 0;
+	k.own = own > 0;
+	k.ours = k.own || (job && filler_names(job));
+	if (strcmp(state, "expected") == 0)
+		number(names->expected, json_object_get(x, "job"), true);
+	vec_push(&ret->places.pieces, k);
 }
 
 int server_plan_parse(const char *name, const char *text, size_t n, int64_t now, struct rebuild *ret)
 {
+	struct plan_names names = {json_object(), json_object(), json_object()};
+	json_t *all = json_loadb(text, n, 0, NULL);
 	const json_t *x;
 	size_t i;
-	json_t *all = json_loadb(text, n, 0, NULL);
 
-	json_array_foreach(json_object_get(all, "nodes"), i, x)
-	{
-		if (json_is_true(json_object_get(x, "up")))
-			ret->processors += member_number(x, "cpus");
-		rebuild_node(ret, &(struct provider_node){member_number(x, "cpus"), INT64_MAX, INT64_MAX});
-	}
-	places_parse(name, all, now, &ret->places);
-	json_array_foreach(json_object_get(all, "pieces"), i, x)
-	{
-		int64_t start = member_number(x, "start"), end = member_number(x, "end"),
-			cpus = member_number(x, "cpus");
-		const char *job = json_string_value(json_object_get(x, "name"));
-		if (cpus < 1 || cpus > 1000000 || end <= start || end <= now || ret->jobs.n >= REBUILD_JOBS)
-			continue;
-		vec_push(&ret->jobs, (struct rebuild_job){.processors = cpus,
-							  .running = start <= now,
-							  .end = end,
-							  .seconds = end - start,
-							  .start = start,
-							  .number = job ? tag_number(name, job) : 0});
-	}
+	json_array_foreach(json_object_get(all, "nodes"), i, x) node_take(&names, x, ret);
+	json_array_foreach(json_object_get(all, "pieces"), i, x) piece_take(name, &names, x, now, ret);
+	ret->places.whole = json_object_size(names.expected) < PLAN_EXPECTED && ret->places.pieces.n < REBUILD_JOBS &&
+			    ret->places.nodes.n < PLAN_NODES &&
+			    instant(member_number(all, "now")) - instant(member_number(all, "foreseen")) < PLAN_OLD;
+	json_decref(names.nodes);
+	json_decref(names.jobs);
+	json_decref(names.expected);
 	json_decref(all);
 	return ret->processors > 0 && ret->processors < INT32_MAX ? 0 : -EINVAL;
 }
