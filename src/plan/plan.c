@@ -567,7 +567,7 @@ void plan_take(struct plan *p, uint32_t job, uint32_t frag)
 	plan_log(p, UNDO_TAKE, at.node, at.slot, &x);
 }
 
-/* The pieces of a job are far apart in memory: cache misses took half of the time of removing it. */
+/* A job's pieces are far apart in memory: cache misses took half of the time of removing it. */
 static void place_prefetch(const struct plan *p, const struct place *at)
 {
 	const struct plan_node *n;

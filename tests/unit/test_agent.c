@@ -510,7 +510,7 @@ static void test_order(void **state)
 	assert_false(there(w, "scripts/8.1.job.sh"));
 }
 
-/* Plays what a server of that protocol sent; only names, directories and the script are this test's. */
+/* Plays what a server of that protocol sent, but with this test's names, directories and script. */
 static void older_server(struct world *w, const char *recorded)
 {
 	static const char script[] = "[ \"$(cat $PBS_NODEFILE)\" = n1 ] && exit 3\n";

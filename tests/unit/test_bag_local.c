@@ -19,7 +19,8 @@
 #include "bag/provider.h"
 #include "base/file.h"
 
-/* Writes down how it was called, and dies; as the tenth, or if `stay` says so, once that is gone. */
+/* Notes its arguments and dies at once. The tenth one, or each if there is a file `all`, lives
+ * while there is a file `stay`. */
 static const char worker[] = "#!/bin/sh\ncd ${0%/*}\necho \"$*\" >>ran\n"
 			     "[ -e all ] || [ $(wc -l <ran) = 10 ] || exit 1\n"
 			     "while [ -e stay ]; do sleep 0.01; done\n";
