@@ -73,6 +73,14 @@ static void on_opened(void *context, uint64_t id, int fd, const char *reason)
 	heard(a, "opened", text);
 }
 
+static void on_erased(void *context, const char *tag, const char *reason)
+{
+	struct ear *a = context;
+
+	snprintf(a->reason, sizeof a->reason, "%s", reason ? reason : "");
+	heard(a, "erased", tag);
+}
+
 static void on_failed(void *context, const char *reason)
 {
 	struct ear *a = context;
@@ -104,7 +112,8 @@ static struct ear *ear_start(struct nest *n)
 {
 	struct ear *a = mem_zalloc(sizeof *a);
 	struct local_options o = {.program = "/proc/self/exe", .live = n->live, .socket = n->socket, .cgroup = "none"};
-	struct local_listener l = {.heard = on_news, .opened = on_opened, .failed = on_failed, .context = a};
+	struct local_listener l = {
+		.heard = on_news, .opened = on_opened, .erased = on_erased, .failed = on_failed, .context = a};
 	struct err err;
 
 	*a = (struct ear){.before = ears, .n = n, .fd = -1};
@@ -362,6 +371,36 @@ static void test_open(void **state)
 	ear_stop(a);
 }
 
+/* Checkpoints are deleted with their user's rights; whoever asked is answered, also if the nursery is lost. */
+static void test_erase(void **state)
+{
+	struct nest *n = *state;
+	const struct nursery_user who = {n->uid, n->gid, n->user};
+	char *mine = nest_path(n, "saves"), *roots = arena_printf(n->a, "%s/roots", n->dir);
+	struct ear *a = ear_start(n);
+
+	assert_int_equal(mkdir(mine, 0755) || chown(mine, n->uid, n->gid), 0);
+	nest_write(n, arena_printf(n->a, "%s/1", mine), "x", 1, 0644);
+	local_erase(a->e, "1.1", &who, mine);
+	await(a, "[erased 1.1]");
+	assert_string_equal(a->reason, "");
+	assert_int_equal(access(mine, F_OK), -1);
+	if (geteuid() == 0) {
+		assert_int_equal(mkdir(roots, 0755), 0);
+		local_erase(a->e, "2.1", &who, roots);
+		await(a, "[erased 2.1]");
+		assert_non_null(strstr(a->reason, "Permission denied"));
+		assert_int_equal(access(roots, F_OK), 0);
+	}
+	kill(nursery_of_ours(), SIGSTOP);
+	local_erase(a->e, "3.1", &who, mine);
+	local_flush(a->e);
+	kill(nursery_of_ours(), SIGKILL);
+	await(a, "[erased 3.1]");
+	assert_string_equal(a->reason, "the nursery was lost meanwhile");
+	ear_stop(a);
+}
+
 static void test_lease(void **state)
 {
 	struct nest *n = *state;
@@ -388,7 +427,7 @@ static int tests(void)
 {
 	const struct CMUnitTest all[] = {TEST(test_rooms),	  TEST(test_lost),	    TEST(test_signal_kept),
 					 TEST(test_killed_twice), TEST(test_killed_always), TEST(test_open),
-					 TEST(test_lease)};
+					 TEST(test_lease),	  TEST(test_erase)};
 
 	return cmocka_run_group_tests_name("local", all, NULL, NULL);
 }
