@@ -496,6 +496,24 @@ static void test_server_account(void **state)
 	assert_int_equal(r.how, RESULT_NOT_STARTED);
 	assert_int_equal(stat(n->dir, &st), 0);
 	assert_int_equal(st.st_uid, 0);
+
+	/* Of an attempt that was killed only what the server may remove is cleaned up. */
+	struct strbuf out = {0};
+	char *roots = arena_printf(n->a, "%s/5.1", nodes);
+
+	assert_int_equal(chown(nodes, 0, 0), 0);
+	nest_write(n, roots, "x", 1, 0644);
+	o = nest_order(n, "5.1", "echo x >up; sleep 1000");
+	assert_int_equal(chmod(o.script, 0600) || chown(o.script, 1, 1), 0);
+	nest_send(n, &o);
+	pid_t shepherd = nest_answer(n, ANSWER_STARTED, "5.1").pid;
+	nest_await(n, nest_path(n, "up"));
+	kill(shepherd, SIGKILL);
+	nest_answer(n, ANSWER_DIED, "5.1");
+	nursery_clean("5.1", &out);
+	nest_frames(n, &out);
+	nest_answer(n, ANSWER_CLEANED, "5.1");
+	assert_int_equal(access(roots, F_OK), 0);
 }
 
 static void test_one_nursery(void **state)
