@@ -151,8 +151,11 @@ static void take_over(void **state)
 	assert_int_equal(standby_wait(f->s), 0);
 	uv_close((uv_handle_t *)&t.prepare, NULL);
 	uv_run(f->s->loop, UV_RUN_NOWAIT);
-	assert_int_equal(t.status, 503);
-	assert_non_null(strstr(f->a.body.text, "about to take over"));
+	/* From libuv 1.45 on timers come last in a turn: the loop has stopped before anybody can ask. */
+	bool asked = uv_version() < 0x012d00;
+	assert_int_equal(t.status, asked ? 503 : 0);
+	if (asked)
+		assert_non_null(strstr(f->a.body.text, "about to take over"));
 	assert_int_equal(site_ask(f, getuid(), "GET", "/v1/jobs", NULL), 200);
 }
 
