@@ -371,7 +371,8 @@ static void test_open(void **state)
 	ear_stop(a);
 }
 
-/* Checkpoints are deleted with their user's rights; whoever asked is answered, also if the nursery is lost. */
+/* Checkpoints are deleted with their user's rights, and the answer comes also if the nursery is
+ * lost. */
 static void test_erase(void **state)
 {
 	struct nest *n = *state;
