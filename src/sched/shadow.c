@@ -65,7 +65,7 @@ struct shadow {
 	int64_t reserved, extra;    /* start of the head's reservation; CPUs that it leaves then */
 	bool freed;
 	struct shadow_sums ours, easy;
-	struct shadow_sums ratios; /* ratios of the two, kept up to date */
+	struct shadow_sums ratios; /* ours divided by easy (shadow_ratios); kept up to date */
 	int64_t ended;
 };
 

@@ -148,11 +148,50 @@ static void test_leave(void **state)
 	}
 }
 
+/* Jobs that wait behind a wide one leave, and those that come next get their records and overtake
+ * it: each is in the queue once, and starts at once. */
+static void test_records_are_used_again(void **state)
+{
+	enum { LONG, WIDE, GONE = WIDE + 1, SHORT = GONE + 3, LAST = SHORT + 8 };
+	struct shadow *h = shadow_create();
+	struct shadow_sums x;
+	int64_t n;
+
+	(void)state;
+	shadow_wait(h, LONG, 0, CPUS - 12, 1000);
+	shadow_start(h, LONG, 0);
+	shadow_advance(h, 1, CPUS);
+	for (uint32_t job = WIDE; job < SHORT; job++)
+		shadow_wait(h, job, 1, CPUS, 1000);
+	shadow_advance(h, 3, CPUS);
+	for (uint32_t job = GONE; job < SHORT; job++)
+		shadow_leave(h, job);
+	for (uint32_t job = SHORT; job < LAST; job++) {
+		shadow_wait(h, job, 4, 1, 10);
+		shadow_start(h, job, 4);
+	}
+	shadow_advance(h, 6, CPUS);
+	for (uint32_t job = SHORT; job < LAST; job++)
+		shadow_finish(h, job, 10);
+	shadow_leave(h, WIDE);
+	shadow_finish(h, LONG, 500);
+	shadow_wait(h, LAST, 2000, CPUS, 10);
+	shadow_start(h, LAST, 2000);
+	shadow_finish(h, LAST, 2005);
+	while (shadow_advance(h, 3000, CPUS))
+		;
+	x = shadow_easy(h, &n);
+	assert_int_equal(n, 1 + (LAST - SHORT) + 1);
+	assert_int_equal(llround(x.longest), 0);
+	shadow_destroy(h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_is_easy),
 		cmocka_unit_test(test_leave),
+		cmocka_unit_test(test_records_are_used_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
