@@ -497,7 +497,7 @@ static void test_server_account(void **state)
 	assert_int_equal(stat(n->dir, &st), 0);
 	assert_int_equal(st.st_uid, 0);
 
-	/* Of an attempt that was killed only what the server may remove is cleaned up. */
+	/* After a killed attempt only what the server may remove is cleaned up. */
 	struct strbuf out = {0};
 	char *roots = arena_printf(n->a, "%s/5.1", nodes);
 
