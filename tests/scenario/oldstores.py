@@ -125,7 +125,8 @@ def begin(i, saved, library):
 
 def end(i):
     """Its jobs run nowhere, or on nodes that are not there: nothing is to be waited for."""
-    i.kill()
+    if not lib.gone(i.pid):
+        i.kill()
     i.kill_left()
     i.remove()
 
