@@ -92,6 +92,18 @@ static void list_check(struct site *f, int n, const char *filter)
 	}
 }
 
+/* Entries of a large array are on several pages. */
+static void an_array_on_several_pages(void **state)
+{
+	struct site *f = *state;
+
+	ask(f, "POST", "/v1/jobs", "{\"script\":\"true\",\"hold\":\"u\",\"array\":\"1-700\"}", 201);
+	ask(f, "POST", "/v1/jobs/delete", "{\"ids\":[\"1[255]\",\"1[600]\"]}", 200);
+	ask(f, "GET", "/v1/jobs/1[]/elements", NULL, 200);
+	assert_non_null(strstr(f->a.body.text, "\"held\":\"1-254,256-599,601-700\""));
+	assert_non_null(strstr(f->a.body.text, "\"cancelled\":\"255,600\""));
+}
+
 static void rows_stay_bounded(void **state)
 {
 	struct site *f = *state;
@@ -147,6 +159,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(rows_stay_bounded, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(an_array_on_several_pages, setup, site_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

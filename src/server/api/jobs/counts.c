@@ -57,25 +57,29 @@ static enum element_state element_state(const struct server *s, uint32_t id)
 	}
 }
 
+static int64_t index_of(const struct server *s, uint32_t id)
+{
+	return job_key_index(entry_get(s, id)->key);
+}
+
 void array_elements(const struct server *s, const struct array *a, struct strbuf ret[ELEMENT_STATES])
 {
-	const struct entry *v = entry_get(s, a->first);
+	const uint32_t after = a->first + a->count;
 
-	for (uint32_t i = 0, end; i < a->count; i = end) {
-		end = i + 1;
-		if (!v[i].spec)
+	for (uint32_t id = a->first, end; id < after; id = end) {
+		end = id + 1;
+		if (!entry_get(s, id)->spec)
 			continue;
 
-		enum element_state state = element_state(s, a->first + i);
+		enum element_state state = element_state(s, id);
 		struct strbuf *out = &ret[state];
 
-		while (end < a->count && v[end].spec &&
-		       job_key_index(v[end].key) == job_key_index(v[end - 1].key) + 1 &&
-		       element_state(s, a->first + end) == state)
+		while (end < after && entry_get(s, end)->spec && index_of(s, end) == index_of(s, end - 1) + 1 &&
+		       element_state(s, end) == state)
 			end++;
-		strbuf_printf(out, "%s%lld", out->n ? "," : "", (long long)job_key_index(v[i].key));
-		if (end > i + 1)
-			strbuf_printf(out, "-%lld", (long long)job_key_index(v[end - 1].key));
+		strbuf_printf(out, "%s%lld", out->n ? "," : "", (long long)index_of(s, id));
+		if (end > id + 1)
+			strbuf_printf(out, "-%lld", (long long)index_of(s, end - 1));
 	}
 }
 
