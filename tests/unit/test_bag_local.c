@@ -101,11 +101,11 @@ static struct provider_request state_of(struct provider *p)
 	return r;
 }
 
+/* Waits until that many workers have begun; one more may have, if the last one died at once. */
 static void ran_await(struct provider *p, int n)
 {
 	while (ran() < n)
 		assert_int_equal(state_of(p).state, REQUEST_RUNNING);
-	assert_int_equal(ran(), n);
 }
 
 static void dies(void **state)
