@@ -13,7 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ROWS_PAGE 256u	/* rows of a page */
+#ifndef ROWS_PAGE
+#define ROWS_PAGE 256u /* rows of a page; a small one finds what reads behind it */
+#endif
 #define ROWS_WIDEST 160 /* maximum bytes of a row */
 
 struct scratch;
