@@ -47,7 +47,7 @@ struct gap {
 #define REACH_NONE (-1)		   /* a gap holds no job of the class */
 #define REACH_MOST (INT32_MAX - 1) /* lengths above it count as this; a block without a job has more */
 
-/* Least length and CPUs of the jobs of each class; INT32_MAX: there is none. */
+/* Least length and CPUs of the jobs of each class; INT32_MAX: no such job. */
 struct summary {
 	bool made;
 	uint64_t stale[RANKS_CLASSES / 64]; /* classes for which both may be too low */

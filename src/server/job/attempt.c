@@ -128,7 +128,9 @@ void attempts_each(const struct server *s, void (*one)(void *context, struct att
 {
 	size_t left = s->jobs->attempts.n;
 
-	JOBS_EACH(s, id)
+	JOBS_EACH(s, id) {
+		if (!left)
+			break;
 		for (uint32_t n = 1; left && entry_get(s, id)->spec && n <= entry_job(s, id)->attempt; n++) {
 			struct attempt *t = attempt_find(s, id, n);
 			if (!t)
@@ -136,6 +138,7 @@ void attempts_each(const struct server *s, void (*one)(void *context, struct att
 			left--;
 			one(context, t);
 		}
+	}
 }
 
 /* ---- CPUs, GPUs and memory ---- */
