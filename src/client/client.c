@@ -782,14 +782,28 @@ static void far_refresh(struct client *c)
 	reply_fini(&reply);
 }
 
+/* Asks, and reads the whole answer. Returns true if that broke off: the server was stopped
+ * meanwhile. */
+static bool question_try(struct client *c, const struct question *q, struct reply *ret, bool *ret_here, int *ret_rc,
+			 struct err *err)
+{
+	*ret_rc = question_settle(c, q, ret, ret_here, err);
+	if (*ret_rc < 0 || *ret_here)
+		return false;
+	*ret_rc = answer_take(c, ret, err);
+	return *ret_rc == -ECONNRESET;
+}
+
 static int question_ask(struct client *c, const struct question *q, struct reply *ret, struct err *err)
 {
 	struct reply reply;
 	bool here;
-	int rc = question_settle(c, q, &reply, &here, err);
+	int rc;
 
-	if (rc == 0 && !here)
-		rc = answer_take(c, &reply, err);
+	if (question_try(c, q, &reply, &here, &rc, err) && question_repeatable(q)) {
+		reply_fini(&reply);
+		question_try(c, q, &reply, &here, &rc, err);
+	}
 	if (rc == 0 && !here)
 		far_refresh(c);
 	if (ret)
@@ -856,22 +870,41 @@ void client_user(struct client *c, const char *user)
 	c->user = user[strcspn(user, "\r\n")] ? NULL : mem_strdup(user);
 }
 
+/* What a stream is passed on to. */
+struct passing {
+	struct sink to;
+	bool begun; /* a piece was passed on */
+};
+
+static int pass(void *context, const char *data, size_t n)
+{
+	struct passing *p = context;
+
+	p->begun = true;
+	return p->to.piece(p->to.context, data, n);
+}
+
 int client_read(struct client *c, const char *path, const char *accept,
 		int (*piece)(void *context, const char *data, size_t n), void *context, struct err *err)
 {
 	struct question q = {.method = "GET", .path = path, .accept = accept};
-	struct sink sink = {piece, context};
+	struct passing passing = {{piece, context}, false};
+	struct sink sink = {pass, &passing};
 	struct reply reply;
 	bool here;
-	int rc = question_settle(c, &q, &reply, &here, err);
 
-	if (rc == 0 && here)
-		rc = piece(context, strbuf_text(&reply.body), reply.body.n);
-	reply_fini(&reply);
-	if (rc < 0 || here)
-		return rc;
-	c->may_sleep = true;
-	return client_finish(c, &sink, err);
+	for (int try = 0;; try++) {
+		int rc = question_settle(c, &q, &reply, &here, err);
+		if (rc == 0 && here)
+			rc = piece(context, strbuf_text(&reply.body), reply.body.n);
+		reply_fini(&reply);
+		if (rc < 0 || here)
+			return rc;
+		c->may_sleep = true;
+		rc = client_finish(c, &sink, err);
+		if (rc != -ECONNRESET || passing.begun || try > 0)
+			return rc;
+	}
 }
 
 int client_upgrade(struct client *c, const char *path, const char *protocol, int seconds, int *ret_fd,

@@ -294,9 +294,9 @@ static void does_not_repeat_a_change(void **state)
 	f->server = 0;
 }
 
-/* A server that reads a request and answers with these bytes, in pieces of `step`, `times`
- * times; then it closes. */
-static pid_t play(const char *path, const char *answer, size_t n, size_t step, int times)
+/* A server that answers `n` requests with these texts, in pieces of `step` bytes, and closes after
+ * each; nobody listens any more when it answers the last. */
+static pid_t play(const char *path, const char *const *answers, int n, size_t step)
 {
 	struct err err;
 	int fd = unix_listen(path, 0600, &err);
@@ -304,13 +304,16 @@ static pid_t play(const char *path, const char *answer, size_t n, size_t step, i
 	assert_true(fd >= 0);
 	pid_t pid = fork();
 	if (pid == 0) {
-		while (times-- > 0) {
+		for (int i = 0; i < n; i++) {
 			char buffer[4096];
 			int peer = accept(fd, NULL, NULL);
+			if (i == n - 1)
+				close(fd);
 			if (read(peer, buffer, sizeof buffer) < 0)
 				_exit(1);
-			for (size_t at = 0; at < n; at += step)
-				if (send(peer, answer + at, n - at < step ? n - at : step, MSG_NOSIGNAL) < 0)
+			size_t all = strlen(answers[i]);
+			for (size_t at = 0; at < all; at += step)
+				if (send(peer, answers[i] + at, all - at < step ? all - at : step, MSG_NOSIGNAL) < 0)
 					break;
 			close(peer);
 		}
@@ -332,8 +335,9 @@ static void bears_odd_answers(void **state)
 		{"HTTP/1.0 200 OK\r\n\r\nuntil the end", "until the end", 0},
 		{"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "hi", 0},
 		{"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n2;x=y\nhi\n1\n!\n0\nT: x\n\n", "hi!", 0},
-		{"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi", NULL, -ECONNRESET},
-		{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhi", NULL, -ECONNRESET},
+		/* it is asked again, and is gone by then */
+		{"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi", NULL, -ECONNREFUSED},
+		{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhi", NULL, -ECONNREFUSED},
 		{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhixx\r\n0\r\n\r\n", NULL, -EPROTO},
 		{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", NULL, -EPROTO},
 		{"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n", NULL, -EPROTO},
@@ -353,12 +357,13 @@ static void bears_odd_answers(void **state)
 	assert_non_null(mkdtemp(directory));
 	snprintf(path, sizeof path, "%s/socket", directory);
 	for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
-		size_t k = i / 2, n = strlen(cases[k].answer);
-		pid_t pid = play(path, cases[k].answer, n, i % 2 ? 1 : n, 1);
+		size_t k = i / 2;
+		pid_t pid = play(path, &cases[k].answer, 1, i % 2 ? 1 : strlen(cases[k].answer));
 		struct client *c;
 		struct reply r;
 		struct err err;
 		client_open_at(path, &c, &err);
+		client_patience(c, 0);
 		int rc = client_ask(c, "GET", "/", NULL, 0, &r, &err);
 		if (rc != cases[k].rc)
 			print_message("# case %zu: %s\n", k, rc < 0 ? err.text : "");
@@ -381,12 +386,51 @@ static void asks_again_once(void **state)
 
 	assert_non_null(mkdtemp(directory));
 	snprintf(path, sizeof path, "%s/socket", directory);
-	pid_t pid = play(path, "", 0, 1, 3); /* closes without a word */
+	pid_t pid = play(path, (const char *const[]){"", "", ""}, 3, 1); /* closes without a word */
 	client_open_at(path, &c, &err);
 	client_patience(c, 0);
 	assert_int_equal(client_ask(c, "GET", "/", NULL, 0, NULL, &err), -ECONNRESET); /* two connections */
 	assert_int_equal(client_ask(c, "POST", "/", "x", 1, NULL, &err), -ECONNRESET); /* one */
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	client_close(c);
+	unlink(path);
+	rmdir(directory);
+}
+
+/* Keeps what was read. */
+static int keep(void *context, const char *data, size_t n)
+{
+	strbuf_add(context, data, n);
+	return 0;
+}
+
+/* A server that is stopped while it answers: the next one is asked, unless the caller has a part of
+ * the answer already. */
+static void asks_again_after_half_an_answer(void **state)
+{
+#define HEAD "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
+	static const char *const answers[] = {HEAD "h", HEAD "hi", HEAD, HEAD "hi", HEAD "h", HEAD "h"};
+	char directory[] = "/tmp/shunt-client-XXXXXX", path[96];
+	struct strbuf text = {0};
+	struct client *c;
+	struct reply r;
+	struct err err;
+
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof path, "%s/socket", directory);
+	pid_t pid = play(path, answers, sizeof answers / sizeof *answers, 100);
+	client_open_at(path, &c, &err);
+	client_patience(c, 0);
+	assert_int_equal(client_ask(c, "GET", "/", NULL, 0, &r, &err), 0);
+	assert_string_equal(strbuf_text(&r.body), "hi");
+	reply_fini(&r);
+	assert_int_equal(client_read(c, "/", NULL, keep, &text, &err), 0);
+	assert_string_equal(strbuf_text(&text), "hi");
+	assert_int_equal(client_read(c, "/", NULL, keep, &text, &err), -ECONNRESET);
+	assert_string_equal(strbuf_text(&text), "hih");
+	assert_int_equal(client_ask(c, "POST", "/", "x", 1, NULL, &err), -ECONNRESET); /* a change is not repeated */
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	strbuf_fini(&text);
 	client_close(c);
 	unlink(path);
 	rmdir(directory);
@@ -673,6 +717,7 @@ int main(void)
 		cmocka_unit_test(knows_that_nobody_is_there),
 		cmocka_unit_test(bears_odd_answers),
 		cmocka_unit_test(asks_again_once),
+		cmocka_unit_test(asks_again_after_half_an_answer),
 		cmocka_unit_test(repeats_a_submission),
 		cmocka_unit_test(gives_up),
 		cmocka_unit_test(quotes),
