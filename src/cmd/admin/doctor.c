@@ -7,15 +7,18 @@
 #include <unistd.h>
 
 #include "cmd/lib/commands.h"
+#include "cmd/lib/instance.h"
 #include "cmd/lib/show.h"
 
 struct arguments {
-	bool json, all;
+	bool json, all, system;
 };
 
 static const struct option options[] = {
 	OPTION_ROW(FLAG, 'a', "all", offsetof(struct arguments, all), NULL,
 		   "also show checks that found nothing, as on a terminal"),
+	OPTION_ROW(FLAG, 0, "system", offsetof(struct arguments, system), NULL,
+		   "the system's server, even if you have one of your own"),
 	OPTION_ROW(FLAG, 0, "json", offsetof(struct arguments, json), NULL, "print all checks as JSON instead of text"),
 	{0},
 };
@@ -52,12 +55,22 @@ static void findings_json(const struct doctor *d, enum level worst)
 
 /* ---- the command ---- */
 
-static void look(struct doctor *d)
+static int chosen_open(bool system, struct client **ret, struct err *err)
+{
+	struct where w;
+
+	if (!system)
+		return client_open(ret, err);
+	int rc = where_system(&w, err);
+	return rc < 0 ? rc : server_open(&w, ret, err);
+}
+
+static void look(struct doctor *d, bool system)
 {
 	json_t *server, *nodes, *queues, *site;
 	struct err err;
 
-	if (client_open(&d->client, &err) < 0) {
+	if (chosen_open(system, &d->client, &err) < 0) {
 		doctor_find(d, LEVEL_PROBLEM, "server", "start it with 'shunt up', or with systemctl start shunt", "%s",
 			    err.text);
 		return;
@@ -98,7 +111,7 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	struct doctor d = {0};
 	enum level worst = LEVEL_OK;
 
-	look(&d);
+	look(&d, a->system);
 	for (size_t i = 0; i < d.findings.n; i++)
 		if (d.findings.v[i].level > worst)
 			worst = d.findings.v[i].level;

@@ -126,14 +126,10 @@ static int server_stop(const struct command *c, const struct where *w, const jso
 {
 	const char *mode = json_string_value(json_object_get(body, "mode"));
 	struct change ch = {.c = c};
-	struct strbuf path = {0};
 	struct err err;
 	char when[40];
 
-	strbuf_printf(&path, "%s/shuntd.sock", w->run);
-	int rc = client_open_at(path.text, &ch.client, &err);
-	strbuf_fini(&path);
-	if (rc < 0)
+	if (server_open(w, &ch.client, &err) < 0)
 		return command_fail(c, "%s", err.text);
 	int64_t running = jobs_running(&ch);
 	if (!change_ask(&ch, "POST", "/v1/shutdown", body, NULL, NULL))

@@ -31,13 +31,11 @@ static int page(const struct command *c, const void *arguments, const struct ope
 /* Prints the link at the end of `shunt up`; nothing if there is no page: `shunt page` says why. */
 void page_print(const struct where *w)
 {
-	struct strbuf path = {0};
 	struct client *client;
 	struct reply r = {0};
 	struct err err;
 
-	strbuf_printf(&path, "%s/shuntd.sock", w->run);
-	if (client_open_at(path.text, &client, &err) == 0) {
+	if (server_open(w, &client, &err) == 0) {
 		client_patience(client, 0);
 		if (client_ask(client, "POST", "/v1/page", NULL, 0, &r, &err) == 0)
 			printf("\nOr use a browser; this link signs you in once ('shunt page' prints another):\n  %s\n",
@@ -45,7 +43,6 @@ void page_print(const struct where *w)
 		reply_fini(&r);
 		client_close(client);
 	}
-	strbuf_fini(&path);
 }
 
 const struct command command_page = {

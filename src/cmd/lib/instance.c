@@ -98,21 +98,28 @@ static void standby_note(const struct client *client, struct reply *r)
 				    json_pack("{s:s,s:s}", "address", client_standby(client), "role", "standby"));
 }
 
-bool server_ask(const struct where *w, struct reply *ret, struct err *err)
+int server_open(const struct where *w, struct client **ret, struct err *err)
 {
 	struct strbuf path = {0};
+
+	strbuf_printf(&path, "%s/shuntd.sock", w->run);
+	int rc = client_open_at(path.text, ret, err);
+	strbuf_fini(&path);
+	return rc;
+}
+
+bool server_ask(const struct where *w, struct reply *ret, struct err *err)
+{
 	struct client *client;
 
 	*ret = (struct reply){0};
-	strbuf_printf(&path, "%s/shuntd.sock", w->run);
-	bool good = client_open_at(path.text, &client, err) == 0;
+	bool good = server_open(w, &client, err) == 0;
 	if (good) {
 		client_patience(client, 0); /* do not wait: the question is whether it runs */
 		good = client_ask(client, "GET", "/v1/server", NULL, 0, ret, err) == 0;
 		standby_note(client, ret);
 		client_close(client);
 	}
-	strbuf_fini(&path);
 	return good;
 }
 

@@ -20,6 +20,8 @@ bool program_find(const char *name, struct strbuf *ret_path);
  * that were given in `arguments`, unless that is NULL. Returns only if it fails: the exit code. */
 int program_become(const struct command *c, const char *name, const char *const *words, const void *arguments);
 int where_get(bool system, struct where *ret, struct err *err);
+/* Connects to this instance's server, regardless of others. */
+int server_open(const struct where *w, struct client **ret, struct err *err);
 /* Asks the server for its description. Returns false with *err if nobody answers. The caller frees
  * the reply in both cases. */
 bool server_ask(const struct where *w, struct reply *ret, struct err *err);
