@@ -51,7 +51,7 @@ struct refusals {
 	struct refused_for {
 		int64_t jobs;
 		int64_t first; /* id of the first job refused for it */
-		uint32_t line; /* line of that job; 0: none */
+		uint32_t line; /* its line, as struct wjob has it */
 		char why[512];
 	} reason[REFUSALS_MAX];
 };

@@ -31,6 +31,7 @@ void workload_destroy(struct workload *w)
 		free(w->notes.v[i]);
 	vec_free(&w->notes);
 	vec_free(&w->jobs);
+	vec_free(&w->names);
 	for (size_t i = 0; i < w->terms.n; i++)
 		array_fini(&w->terms.v[i].array);
 	vec_free(&w->terms);

@@ -32,11 +32,12 @@ struct wjob {
 	int32_t procs;	    /* processors; 0 if `text` or its partition determines them */
 	int32_t text;	    /* index into workload.texts, or -1 */
 	uint32_t user;	    /* index into workload.users */
-	uint32_t line;	    /* line of the file it was read from; 0: none */
-	uint8_t kind;	    /* enum job_kind: COMMON, QOS or EMERGENCY */
-	uint8_t powers;	    /* enum job_power, emergency only */
-	bool assumed;	    /* no walltime is stated: it is the run time, unless a site has a default */
-	bool interactive;   /* an emergency job that starts at once or not at all */
+	/* line of the file it was read from, or index + 1 into workload.names; 0: neither */
+	uint32_t line;
+	uint8_t kind;	  /* enum job_kind: COMMON, QOS or EMERGENCY */
+	uint8_t powers;	  /* enum job_power, emergency only */
+	bool assumed;	  /* no walltime is stated: it is the run time, unless a site has a default */
+	bool interactive; /* an emergency job that starts at once or not at all */
 	/* index + 1 into workload.partitions; 0: none is named; PARTITION_ANY */
 	uint32_t partition;
 	uint32_t terms;	  /* index + 1 into workload.terms; 0: none */
@@ -99,8 +100,9 @@ struct workload {
 	/* run times are for a node of speed 1, and are scaled by the speed of others */
 	bool speeds;
 	int64_t dropped[DROP_COUNT];
-	const char *unit;  /* name of what is skipped, if it is not a line */
-	VEC(char *) notes; /* "line 17: run time -1: skipped", the first 20 */
+	const char *unit;	 /* name of what is skipped, if it is not a line */
+	VEC(const char *) names; /* how a history names its jobs, instead of lines; in the arena */
+	VEC(char *) notes;	 /* "line 17: run time -1: skipped", the first 20 */
 };
 
 enum rules {

@@ -80,6 +80,8 @@ static void job_take(struct replay *r, const json_t *row)
 		workload_drop(r->w, DROP_SUBMIT, 0, "job %s has no time of submission: left out", id);
 	else if (request_take(r, row, &j)) {
 		j.terms = r->terms ? terms_take(r, row) : 0;
+		vec_push(&r->w->names, text_keep(r->w, id));
+		j.line = (uint32_t)r->w->names.n;
 		vec_push(&r->w->jobs, j);
 	}
 }

@@ -67,9 +67,13 @@ void simulation_tell_dropped(const struct simulation *s)
 		fprintf(stderr, "shunt: %s: ... and so on\n", w->name);
 }
 
-/* Prints "line 4: job 4: why". */
-static void print_reason(const struct refused_for *x, FILE *out)
+/* Prints "line 4: job 4: why", or "job 4.pine: why" of a history. */
+static void print_reason(const struct workload *w, const struct refused_for *x, FILE *out)
 {
+	if (x->line && w->names.n) {
+		fprintf(out, "job %s: %s\n", w->names.v[x->line - 1], x->why);
+		return;
+	}
 	if (x->line)
 		fprintf(out, "line %u: ", x->line);
 	fprintf(out, "job %lld: %s\n", (long long)x->first, x->why);
@@ -86,7 +90,7 @@ static void tell_unruled(const struct simulation *s, const struct run *run)
 		rest -= r->reason[i].jobs;
 		fprintf(stderr, "shunt: %s: %s job%s refused; the first: ", s->workload->name,
 			count_text(r->reason[i].jobs, count), r->reason[i].jobs == 1 ? "" : "s");
-		print_reason(&r->reason[i], stderr);
+		print_reason(s->workload, &r->reason[i], stderr);
 	}
 	if (rest)
 		fprintf(stderr, "shunt: %s: %s more refused, for other reasons\n", s->workload->name,
@@ -111,7 +115,7 @@ int simulation_tell_refused(const struct simulation *s, struct err *err)
 		fprintf(stderr, "shunt: %s: %s%s%s%s job%s left out that %s can't hold; the first: ", s->workload->name,
 			alone ? "policy " : "", alone ? run->policy->name : "", alone ? ": " : "",
 			count_text(unfit, count), unfit == 1 ? "" : "s", s->machine_name);
-		print_reason(&run->unfit.reason[0], stderr);
+		print_reason(s->workload, &run->unfit.reason[0], stderr);
 	}
 	for (int i = 0; i < s->runs.n; i++)
 		if (s->runs.run[i].stranded)
