@@ -1,6 +1,6 @@
 /* admin.tsx - what operators and managers change: queues, reservations, limits, accounts, the server; and who changed what. Before a change it says what it does. */
 import type { JSX } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { change, type Refused } from "./api";
 import { instant, localText } from "./format";
 import { Card, Confirm, Instant, jobLink, Problem, short, Table, useLive, type Column } from "./parts";
@@ -302,18 +302,17 @@ function Audit(): JSX.Element {
 export function AdminView({ role, section = "queues", marked }: { role: string; section?: string; marked?: Marked }): JSX.Element {
   const { data } = useLive<{ attributes: Attribute[] }>("/v1/attributes", () => false);
   const [wish, setWish] = useState<Wish | null>(null);
-  const [error, setError] = useState<Refused | null>(null);
+  const [failed, setFailed] = useState<{ in: string; error: Refused } | null>(null);
   const [version, setVersion] = useState(0);
-  useEffect(() => setError(null), [section]);
   const known = (data?.attributes ?? []).filter((a) => a.of.includes(KINDS[section]?.of ?? section));
   const run = async () => {
     const w = wish!;
     setWish(null);
     try {
       await w.run();
-      setError(null);
+      setFailed(null);
     } catch (e) {
-      setError(e as Refused);
+      setFailed({ in: section, error: e as Refused });
     }
     setVersion(version + 1);
   };
@@ -327,7 +326,7 @@ export function AdminView({ role, section = "queues", marked }: { role: string; 
           </a>
         ))}
       </nav>
-      <Problem error={error} />
+      <Problem error={failed?.in === section ? failed.error : null} />
       <div key={`${section} ${version}`}>
         {section === "simulation" ? <SimulationSection /> : section === "audit" ? <Audit /> : section === "server" ? <Server known={known} onWish={setWish} /> : KINDS[section] && <Things kind={section} manager={role === "manager"} known={known} onWish={setWish} marked={marked} />}
       </div>
