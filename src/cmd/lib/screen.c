@@ -14,6 +14,18 @@
 #include "base/utf8.h"
 #include "cmd/lib/command.h"
 
+#ifdef __GLIBC__
+#define FAILED 0 /* what a stream's function returns then */
+#else
+/* The two are constants elsewhere: pbs/qsub_musl.c. */
+FILE *__wrap_stdout, *__wrap_stderr;
+#undef stdout
+#undef stderr
+#define stdout __wrap_stdout
+#define stderr __wrap_stderr
+#define FAILED (-1)
+#endif
+
 /* One of the two streams. The first bytes of a character that arrives in two pieces wait here. */
 struct screen {
 	int fd;
@@ -31,7 +43,7 @@ static int clean_write(struct screen *s, const char *data, size_t n)
 	return fd_write(s->fd, s->out.text, s->out.n);
 }
 
-/* A callback of fopencookie(): returns 0 on failure, with errno set. */
+/* A callback of fopencookie(): returns FAILED with errno set. */
 static ssize_t screen_write(void *cookie, const char *data, size_t n)
 {
 	struct screen *s = cookie;
@@ -53,7 +65,7 @@ static ssize_t screen_write(void *cookie, const char *data, size_t n)
 	else
 		rc = clean_write(s, data, n);
 	errno = -rc;
-	return rc < 0 ? 0 : (ssize_t)all;
+	return rc < 0 ? FAILED : (ssize_t)all;
 }
 
 void screen_begin(void)

@@ -1,6 +1,6 @@
 /*
  * qsub_main.c - the program `qsub`: scripts call it thousands of times, so it is a program of its
- * own and linked statically where that is possible, which halves its processor time.
+ * own and linked statically where that is possible, which halves its processor time (qsub_musl.c).
  *
  * The C library's name service can't be linked statically: it loads modules at run time. The
  * linker (--wrap) puts the functions below in its place, which ask getent(1); only a few options
