@@ -3,7 +3,8 @@
  *
  * musl's `stdout` and `stderr` are constants, but screen_begin() changes them: the linker (--wrap)
  * puts these in their place, and functions that print on them in that of those that know only
- * musl's. The archives of libraries were built for glibc, and call functions of it that check sizes.
+ * musl's. The archives of libraries were built for glibc: they call functions of it that check
+ * sizes.
  */
 #include <stdarg.h>
 #include <stdio.h>
