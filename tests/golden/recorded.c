@@ -1,0 +1,69 @@
+/*
+ * recorded.c - see recorded.h.
+ */
+#include "golden/recorded.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "support/site.h"
+
+#define SHOWN 20 /* lines that differ and are printed */
+
+bool recorded_anew(void)
+{
+	const char *golden = getenv("SHUNT_GOLDEN");
+
+	return golden && strcmp(golden, "write") == 0;
+}
+
+void recorded_put(struct strbuf *out, const struct site *site, const char *text)
+{
+	for (size_t n; *text; text += n) {
+		bool tag = strncmp(text, "-x", 2) == 0;
+		n = *text == '-' ? strspn(text + 1 + tag, "0123456789abcdef") : 0;
+		if (strncmp(text, site->dir, strlen(site->dir)) == 0) {
+			n = strlen(site->dir);
+			strbuf_puts(out, "DIR");
+		} else if (n >= (tag ? 8 : 12)) {
+			n += 1 + tag;
+			strbuf_puts(out, "-x");
+		} else {
+			n = 1;
+			strbuf_add(out, text, 1);
+		}
+	}
+}
+
+void recorded_compare(const char *path, const char *head, const struct strbuf *text)
+{
+	struct strbuf recorded = {0};
+	char above[200] = "";
+	int line = 1, differ = 0;
+
+	if (recorded_anew()) {
+		assert_int_equal(file_replace(path, 0644, text->text, text->n, 0), 0);
+		return;
+	}
+	assert_int_equal(file_read(path, 0, 4 << 20, &recorded), 0);
+	for (const char *now = strbuf_text(text), *then = strbuf_text(&recorded); *now || *then; line++) {
+		size_t n = strcspn(now, "\n"), m = strcspn(then, "\n");
+		if (strncmp(now, head, strlen(head)) == 0)
+			snprintf(above, sizeof above, "%.*s", (int)n, now);
+		if ((n != m || memcmp(now, then, n) != 0) && differ++ < SHOWN)
+			print_error("%s line %d, %s: recorded \"%.*s\", now \"%.*s\"\n", path, line, above, (int)m,
+				    then, (int)n, now);
+		now += n + (now[n] == '\n');
+		then += m + (then[m] == '\n');
+	}
+	strbuf_fini(&recorded);
+	assert_int_equal(differ, 0);
+}
