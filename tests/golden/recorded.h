@@ -17,8 +17,8 @@ bool recorded_anew(void);
  * tags. */
 void recorded_put(struct strbuf *out, const struct site *site, const char *text);
 
-/* Compares a text with a file, or records it. Prints the first lines that differ, with the last line
- * before that began with `head`, and fails then. */
+/* Compares a text with a file, or records it. Prints the first lines that differ, each with the
+ * last line before it that began with `head`, and fails then. */
 void recorded_compare(const char *path, const char *head, const struct strbuf *now);
 
 #endif

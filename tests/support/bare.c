@@ -30,6 +30,7 @@
 #include "net/link.h"
 #include "net/listener.h"
 #include "net/protocol.h"
+#include "net/url.h"
 #include "rules/attr.h"
 #include "server/api/frame/api.h"
 #include "server/api/frame/audience.h"
@@ -93,7 +94,7 @@ const char *request_query(const struct http_request *r, const char *name)
 
 	for (const char *p = r->query; p && *p; p += strcspn(p, "&"), p += *p == '&')
 		if (strncmp(p, name, n) == 0 && p[n] == '=')
-			return arena_strndup(r->arena, p + n + 1, strcspn(p + n + 1, "&"));
+			return url_decode(p + n + 1, strcspn(p + n + 1, "&"), 1, r->arena);
 	return NULL;
 }
 const char *request_header(const struct http_request *r, const char *name)
@@ -188,7 +189,7 @@ static void answer_check(const struct http_request *r, int status, const json_t 
 	assert(false);
 }
 
-static void answer(struct http_request *r, int status, const char *text, size_t n)
+static void answer(struct http_request *r, int status, const char *type, const char *text, size_t n)
 {
 	r->answers++;
 	if (r->inner)
@@ -196,11 +197,12 @@ static void answer(struct http_request *r, int status, const char *text, size_t 
 	if (!r->answer)
 		return;
 	r->answer->status = status;
+	snprintf(r->answer->type, sizeof r->answer->type, "%s", type);
 	strbuf_add(&r->answer->body, text, n);
 }
 void http_reply(struct http_request *r, int status, const char *type, const void *body, size_t n)
 {
-	answer(r, status, body, n);
+	answer(r, status, type, body, n);
 }
 void http_reply_strbuf(struct http_request *r, int status, const char *type, struct strbuf *body)
 {
@@ -210,7 +212,7 @@ void http_reply_strbuf(struct http_request *r, int status, const char *type, str
 	if (json)
 		answer_check(r, status, json);
 	json_decref(json);
-	answer(r, status, strbuf_text(body), body->n);
+	answer(r, status, type, strbuf_text(body), body->n);
 	strbuf_fini(body);
 }
 void request_again(struct http_request *r)
@@ -235,7 +237,7 @@ void http_stream(struct http_request *r, int status, const char *type, const str
 	strbuf_add(&sent, strbuf_text(&out), out.n);
 	if (source->close)
 		source->close(source->context);
-	answer(r, status, strbuf_text(&sent), sent.n);
+	answer(r, status, type, strbuf_text(&sent), sent.n);
 	strbuf_fini(&out);
 	strbuf_fini(&sent);
 }
@@ -612,7 +614,7 @@ void http_upgrade(struct http_request *r, const char *protocol, void (*taken)(vo
 {
 	r->taken = taken;
 	r->taker = context;
-	answer(r, 101, protocol, strlen(protocol));
+	answer(r, 101, "", protocol, strlen(protocol));
 }
 void bare_upgrade(struct http_request *r, int fd)
 {
@@ -906,6 +908,16 @@ int bare_ask(struct server *s, uid_t uid, const char *method, const char *path, 
 
 	strbuf_fini(&none.body);
 	return status;
+}
+
+int bare_call(struct server *s, uid_t uid, const struct bare_client *from, const char *method, const char *path,
+	      const char *key, const char *body, struct bare_answer *ret)
+{
+	struct http_request *r = request_make(s, uid, method, path, key, body, ret);
+
+	r->from = *from;
+	request_begin(s, r);
+	return request_end(s, r);
 }
 
 static int remote_ask(struct server *s, const struct bare_client *from, struct http_request *r)

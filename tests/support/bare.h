@@ -20,6 +20,7 @@ struct inner;
 struct bare_answer {
 	int status;
 	struct strbuf body;
+	char type[64];	  /* value of Content-Type */
 	char cookie[128]; /* value of Set-Cookie; "": none was set */
 };
 
@@ -57,6 +58,9 @@ extern int bare_port;
  * be NULL, and the caller owns its body. */
 int bare_ask(struct server *s, uid_t uid, const char *method, const char *path, const char *body,
 	     struct bare_answer *ret);
+/* The same for a client of this machine with headers and, if not NULL, a key. */
+int bare_call(struct server *s, uid_t uid, const struct bare_client *from, const char *method, const char *path,
+	      const char *key, const char *body, struct bare_answer *ret);
 /* Sends a request of another site, authenticated by its token, on behalf of a user. */
 int bare_visit(struct server *s, const char *token, const char *user, const char *path, const char *key,
 	       const char *body, struct bare_answer *ret);

@@ -1,0 +1,145 @@
+/*
+ * test_printed.c - what the commands print for the small site (small.h) and which changes they
+ * request, compared with what was recorded.
+ *
+ * A file is both the list of commands and the record:
+ *	$ qstat 3	a command of the user of most jobs, whose standard input is a script
+ *	$ sudo qmgr	a command of root
+ *	| ...		its standard output
+ *	! ...		its standard error
+ *	> ...		its requests that change something, with their bodies
+ *	= 1		its exit status, if that is not 0
+ *	+ 60		that many seconds pass
+ *	# ...		a remark
+ * After a change of it, or if a change of what is printed is intended, run
+ *	SHUNT_GOLDEN=write meson test -C build-test printed
+ * and look at the difference.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <wordexp.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "golden/recorded.h"
+#include "golden/small.h"
+#include "support/door.h"
+
+#define FOLDER SHUNT_ROOT "/tests/golden/"
+#define SCRIPT "#!/bin/sh\n#PBS -l walltime=90\necho hello\n"
+
+static char *program; /* shunt, whose clock stands still (still.c) */
+static struct strbuf printed;
+
+/* Appends each line of a text after a mark. */
+static void put(const struct site *site, const char *mark, const char *text)
+{
+	struct strbuf line = {0};
+
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+		size_t n = strcspn(text, "\n");
+		strbuf_clear(&line);
+		strbuf_printf(&line, "%s%s%.*s\n", mark, n ? " " : "", (int)n, text);
+		recorded_put(&printed, site, line.text);
+	}
+	strbuf_fini(&line);
+}
+
+/* Runs a command as the user of most jobs; after "sudo" as root. */
+static void command_run(struct door *d, const struct site *site, const char *line)
+{
+	char still[64], home[96], *env[] = {still,
+					    home,
+					    "PATH=/usr/bin:/bin",
+					    "HOME=/home/ann",
+					    "LOGNAME=ann",
+					    "SHELL=/bin/sh",
+					    "LANG=C.UTF-8",
+					    "TZ=UTC",
+					    NULL};
+	bool root = strncmp(line, "sudo ", 5) == 0;
+	struct visit v;
+	wordexp_t words;
+
+	if (wordexp(line, &words, WRDE_NOCMD) != 0)
+		fail_msg("%s: not a command", line);
+	snprintf(still, sizeof still, "SHUNT_STILL=%lld", (long long)site->now);
+	snprintf(home, sizeof home, "SHUNT_HOME=%s", site->dir);
+	door_run(d, root ? 0 : SMALL_DAEMON, program, words.we_wordv + root, env, SCRIPT, &v);
+	put(site, "|", strbuf_text(&v.out));
+	put(site, "!", strbuf_text(&v.err));
+	put(site, ">", strbuf_text(&v.changes));
+	if (v.status)
+		strbuf_printf(&printed, "= %d\n", v.status);
+	visit_fini(&v);
+	wordfree(&words);
+}
+
+/* Does what a line of the file asks for; other lines are the record. */
+static void line_run(struct door *d, struct site *site, const char *line)
+{
+	if (*line && strchr("#+$", *line))
+		strbuf_printf(&printed, "%s%s\n", printed.n ? "\n" : "", line);
+	if (*line == '+')
+		small_pass(site, atoll(line + 1));
+	else if (*line == '$')
+		command_run(d, site, line + 2);
+}
+
+/* No job has left output. */
+static int no_file(const char *path, int flags, int mode)
+{
+	errno = ENOENT;
+	return -1;
+}
+
+static void test_printed(void **state)
+{
+	struct strbuf recorded = {0};
+	const char *path = *state;
+	char *rest, *line;
+
+	small_open(state);
+	small_live(*state);
+	strbuf_clear(&printed);
+	umask(022);
+	bare_opens = no_file;
+	struct door *d = door_open(*state);
+	assert_int_equal(chdir(((struct site *)*state)->dir), 0);
+	assert_int_equal(file_read(path, 0, 4 << 20, &recorded), 0);
+	for (rest = recorded.text; (line = strsep(&rest, "\n"));)
+		line_run(d, *state, line);
+	strbuf_fini(&recorded);
+	door_close(d);
+	assert_int_equal(chdir("/"), 0);
+	site_teardown(state);
+	recorded_compare(path, "$ ", &printed);
+	strbuf_fini(&printed);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		{"show", test_printed, NULL, NULL, FOLDER "commands_show.txt"},
+		{"submit", test_printed, NULL, NULL, FOLDER "commands_submit.txt"},
+		{"change", test_printed, NULL, NULL, FOLDER "commands_change.txt"},
+	};
+
+	program = argc == 2 ? realpath(argv[1], NULL) : NULL;
+	if (!program) {
+		fprintf(stderr, "usage: test_printed PROGRAM\n");
+		return 2;
+	}
+	int failed = cmocka_run_group_tests_name("printed", tests, NULL, NULL);
+	free(program);
+	return failed;
+}

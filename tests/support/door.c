@@ -1,0 +1,226 @@
+/*
+ * door.c - see door.h. Requests come from our own client, so little can be wrong with them.
+ */
+#include "support/door.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fdio.h"
+#include "base/mem.h"
+#include "base/program.h"
+#include "base/unixsock.h"
+#include "base/vec.h"
+#include "net/url.h"
+
+#define HEAD_END "\r\n\r\n"
+
+struct caller {
+	int fd;
+	struct strbuf in; /* bytes that are not a complete request yet */
+};
+
+struct door {
+	struct site *site;
+	char path[96];
+	int fd;
+	uid_t user;
+	struct visit *visit;
+	VEC(struct caller) callers;
+};
+
+struct door *door_open(struct site *site)
+{
+	struct door *d = mem_zalloc(sizeof *d);
+	struct err err;
+
+	d->site = site;
+	snprintf(d->path, sizeof d->path, "%s/run", site->dir);
+	if (mkdir(d->path, 0700) < 0)
+		abort();
+	snprintf(d->path, sizeof d->path, "%s/run/shuntd.sock", site->dir);
+	d->fd = unix_listen(d->path, 0600, &err);
+	if (d->fd < 0)
+		abort();
+	return d;
+}
+
+void door_close(struct door *d)
+{
+	close(d->fd);
+	vec_free(&d->callers);
+	free(d);
+}
+
+void visit_fini(struct visit *v)
+{
+	strbuf_fini(&v->out);
+	strbuf_fini(&v->err);
+	strbuf_fini(&v->changes);
+}
+
+/* ---- a request ---- */
+
+/* Returns the value of a header, or NULL. */
+static const char *header_find(const char *head, const char *name, struct arena *a)
+{
+	size_t n = strlen(name);
+
+	for (const char *line = strstr(head, "\r\n"); line; line = strstr(line, "\r\n")) {
+		line += 2;
+		if (strncasecmp(line, name, n) == 0 && strncmp(line + n, ": ", 2) == 0)
+			return arena_strndup(a, line + n + 2, strcspn(line + n + 2, "\r"));
+	}
+	return NULL;
+}
+
+static void change_note(struct door *d, const char *method, const char *target, const char *body)
+{
+	json_t *o = json_loads(body, JSON_DECODE_ANY, NULL);
+	char *text = o ? json_dumps(o, JSON_INDENT(1) | JSON_SORT_KEYS | JSON_ENCODE_ANY) : NULL;
+
+	strbuf_printf(&d->visit->changes, "%s %s\n", method, target);
+	if (*body)
+		strbuf_printf(&d->visit->changes, "%s\n", text ? text : body);
+	free(text);
+	json_decref(o);
+}
+
+static void request_answer(struct door *d, int fd, const char *head, const char *body)
+{
+	struct arena *a = arena_create();
+	char *method = arena_strndup(a, head, strcspn(head, " "));
+	const char *at = head + strlen(method) + 1, *target = arena_strndup(a, at, strcspn(at, " "));
+	size_t n = strcspn(target, "?");
+	const char *path = arena_printf(a, "%s%s", url_decode(target, n, 0, a), target + n);
+	struct bare_client from = {.header = {{"Accept", header_find(head, "Accept", a)}}};
+	struct bare_answer answer = {0};
+	struct strbuf out = {0};
+
+	if (strcmp(method, "GET") != 0)
+		change_note(d, method, target, body);
+	bare_call(d->site->s, d->user, &from, method, path, header_find(head, "Idempotency-Key", a), body, &answer);
+	strbuf_printf(&out, "HTTP/1.1 %d -\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n", answer.status,
+		      answer.type, answer.body.n);
+	strbuf_add(&out, strbuf_text(&answer.body), answer.body.n);
+	fd_write(fd, out.text, out.n);
+	strbuf_fini(&out);
+	strbuf_fini(&answer.body);
+	arena_destroy(a);
+}
+
+/* Answers the requests that have arrived. Returns false if the caller has hung up. */
+static bool caller_serve(struct door *d, struct caller *c)
+{
+	char piece[65536];
+	ssize_t n = recv(c->fd, piece, sizeof piece, MSG_DONTWAIT);
+
+	if (n <= 0)
+		return n < 0 && (errno == EAGAIN || errno == EINTR);
+	strbuf_add(&c->in, piece, (size_t)n);
+	for (;;) {
+		char *end = strstr(strbuf_text(&c->in), HEAD_END);
+		struct arena *a = arena_create();
+		const char *length = end ? header_find(c->in.text, "Content-Length", a) : NULL;
+		size_t head = end ? (size_t)(end - c->in.text) + strlen(HEAD_END) : 0,
+		       all = head + (length ? (size_t)atoll(length) : 0);
+		arena_destroy(a);
+		if (!end || c->in.n < all)
+			return true;
+		struct strbuf rest = {0}, body = {0};
+		strbuf_add(&rest, c->in.text + all, c->in.n - all);
+		strbuf_add(&body, c->in.text + head, all - head);
+		end[0] = '\0';
+		request_answer(d, c->fd, c->in.text, strbuf_text(&body));
+		strbuf_fini(&body);
+		strbuf_fini(&c->in);
+		c->in = rest;
+	}
+}
+
+/* ---- a program ---- */
+
+/* Answers requests until the other end of `alive` is closed: the program and all that it started
+ * have ended. */
+static void serve(struct door *d, int alive)
+{
+	VEC(struct pollfd) polled = {0};
+
+	for (bool runs = true; runs;) {
+		vec_clear(&polled);
+		vec_push(&polled, (struct pollfd){.fd = alive});
+		vec_push(&polled, (struct pollfd){.fd = d->fd, .events = POLLIN});
+		for (size_t i = 0; i < d->callers.n; i++)
+			vec_push(&polled, (struct pollfd){.fd = d->callers.v[i].fd, .events = POLLIN});
+		if (poll(polled.v, polled.n, -1) < 0)
+			continue;
+		runs = !polled.v[0].revents;
+		for (size_t i = d->callers.n; i-- > 0;) {
+			if (!polled.v[i + 2].revents || caller_serve(d, &d->callers.v[i]))
+				continue;
+			close(d->callers.v[i].fd);
+			strbuf_fini(&d->callers.v[i].in);
+			vec_remove(&d->callers, i);
+		}
+		if (polled.v[1].revents)
+			vec_push(&d->callers, (struct caller){.fd = accept4(d->fd, NULL, NULL, SOCK_CLOEXEC)});
+	}
+	for (size_t i = 0; i < d->callers.n; i++) {
+		close(d->callers.v[i].fd);
+		strbuf_fini(&d->callers.v[i].in);
+	}
+	vec_clear(&d->callers);
+	vec_free(&polled);
+}
+
+static int memory_open(const char *text)
+{
+	int fd = memfd_create("text", MFD_CLOEXEC);
+
+	if (fd < 0 || fd_write(fd, text, strlen(text)) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		abort();
+	return fd;
+}
+
+static void memory_take(int fd, struct strbuf *ret)
+{
+	lseek(fd, 0, SEEK_SET);
+	if (fd_read(fd, 16 << 20, ret) < 0)
+		abort();
+	close(fd);
+}
+
+void door_run(struct door *d, uid_t user, const char *program, char *const *argv, char *const *env, const char *input,
+	      struct visit *ret)
+{
+	int alive[2], fd[4] = {memory_open(input), memory_open(""), memory_open("")}, status;
+	pid_t pid;
+
+	*ret = (struct visit){0};
+	d->visit = ret;
+	d->user = user;
+	if (pipe2(alive, O_CLOEXEC) < 0)
+		abort();
+	fd[3] = alive[1];
+	if (program_start(program, argv, env, fd, 4, 0, &pid) < 0)
+		abort();
+	close(alive[1]);
+	serve(d, alive[0]);
+	close(alive[0]);
+	if (waitpid(pid, &status, 0) != pid)
+		abort();
+	ret->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	close(fd[0]);
+	memory_take(fd[1], &ret->out);
+	memory_take(fd[2], &ret->err);
+}

@@ -1,0 +1,30 @@
+/*
+ * door.h - a socket of a test's server (site.h), by which programs reach it: commands run to their
+ * end while the server answers them, as a user that the test chooses.
+ */
+#ifndef SUPPORT_DOOR_H
+#define SUPPORT_DOOR_H
+
+#include "base/strbuf.h"
+#include "support/site.h"
+
+struct door;
+
+/* A program that has ended. The caller owns the texts. */
+struct visit {
+	int status; /* exit status; 128 + N after signal N */
+	struct strbuf out, err;
+	struct strbuf changes; /* its requests that were not GET, with their bodies indented */
+};
+
+/* Opens it where commands look for it if SHUNT_HOME is the site's directory. */
+struct door *door_open(struct site *site);
+void door_close(struct door *d);
+
+/* Runs a program with these words and this environment, which ends with NULL, in the current
+ * directory; `user` asks what it asks. `input`: its standard input. */
+void door_run(struct door *d, uid_t user, const char *program, char *const *argv, char *const *env, const char *input,
+	      struct visit *ret);
+void visit_fini(struct visit *v);
+
+#endif
