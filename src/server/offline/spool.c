@@ -89,7 +89,7 @@ struct brought {
 /* Owned by the server's audience. */
 struct spool {
 	VEC(struct spool_host *) hosts;
-	struct map by_join; /* join -> index + 1 */
+	struct map by_join; /* join -> index in hosts + 1 */
 	VEC(struct mark) marks;
 	struct map by_seal; /* hash -> index + 1 */
 	VEC(struct brought *) queue;
@@ -110,7 +110,7 @@ static struct spool *spool_of(struct server *s)
 static struct spool_host *host_of(struct server *s, uint64_t join)
 {
 	struct spool *p = spool_of(s);
-	uint64_t *at = map_at(&p->by_join, join + 1);
+	uint64_t *at = map_at(&p->by_join, join);
 
 	if (*at == 0) {
 		struct spool_host *h = mem_zalloc(sizeof *h);
