@@ -385,7 +385,6 @@ static int run(const struct command *c, const void *arguments, const struct oper
 static int where_read(const char *text, struct arena *arena, struct selection *ret, struct err *err)
 {
 	VEC(char *) words = {0};
-	struct strbuf word = {0};
 	char **operand;
 	int n, rc;
 
@@ -393,9 +392,7 @@ static int where_read(const char *text, struct arena *arena, struct selection *r
 		size_t length = strcspn(text, ",");
 		while (text[length] && strcspn(text + length + 1, "=") >= strcspn(text + length + 1, ","))
 			length += 1 + strcspn(text + length + 1, ",");
-		strbuf_clear(&word);
-		strbuf_printf(&word, "--%.*s", (int)length, text);
-		vec_push(&words, arena_strndup(arena, word.text, word.n));
+		vec_push(&words, arena_printf(arena, "--%.*s", (int)length, text));
 		text += length;
 		text += *text == ',';
 	}
@@ -405,7 +402,6 @@ static int where_read(const char *text, struct arena *arena, struct selection *r
 		rc = err_set(err, -EINVAL, "write conditions, as in name='sim*',states=Q");
 	free(operand);
 	vec_free(&words);
-	strbuf_fini(&word);
 	return rc < 0 ? err_prefix(err, rc, "--where") : 0;
 }
 

@@ -560,11 +560,8 @@ static int prepare(const struct command *c, const struct call *call, struct jobs
 		rc = items_put(&call->items, s, err);
 	if (rc == 0)
 		rc = jobspec_add(s, call->a, err);
-	if (rc == 0 && call->each.n) {
-		char range[32];
-		snprintf(range, sizeof range, "1-%zu", call->each.n);
-		jobspec_text(s, "array", range);
-	}
+	if (rc == 0 && call->each.n)
+		jobspec_text(s, "array", arena_printf(arena, "1-%zu", call->each.n));
 	if (rc == 0 && texts_value(&call->a->members, "restart") && !call->command && call->noperands == 0)
 		goto out; /* everything else belongs to the other job */
 	if (rc == 0)
