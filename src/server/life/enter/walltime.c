@@ -122,7 +122,7 @@ static int operator_check(struct server *s, uint32_t id, int64_t walltime, bool 
 	if (walltime < entry_get(s, id)->spec->walltime)
 		return 0;
 	if (s->turn->dirty)
-		server_decide(s);
+		turn_decide(s);
 	return entry_running(s, id) ? guarantees_check(s, &x, force, err) : 0;
 }
 
@@ -150,7 +150,7 @@ int walltime_check(struct server *s, uint32_t id, const struct asker *w, int64_t
 	if (rc < 0)
 		return rc;
 	if (s->turn->dirty) /* waiting jobs reserve first */
-		server_decide(s);
+		turn_decide(s);
 	if (!entry_running(s, id))
 		return err_code(err, CODE_REFUSED, "it does not run any more");
 	rc = limits_extend(s, id, walltime, err);

@@ -63,9 +63,3 @@ void turn_decide(struct server *s)
 	dispatch_starts(s);
 	dispatch_settle(s);
 }
-
-void server_decide(struct server *s)
-{
-	dispatch_overruns(s);
-	turn_decide(s);
-}

@@ -4,8 +4,8 @@
 
 struct server;
 
+/* Makes a turn's decisions; also in the middle of the turn, for a request that depends on them. */
 void turn_decide(struct server *s);
-void server_decide(struct server *s); /* makes a turn's decisions in the middle of the turn */
 /* Runs a scheduler cycle if decide_may(), or a part of one: then s->turn->undecided is set. */
 void scheduler_decide(struct server *s);
 

@@ -152,7 +152,7 @@ int guarantees_check(struct server *s, const struct risk *x, bool force, struct 
 	if (force)
 		return 0;
 	if (s->turn->dirty) /* waiting jobs reserve first */
-		server_decide(s);
+		turn_decide(s);
 	if (x->kind == RISK_SHUTDOWN)
 		ended_find(s, x->at, &broken);
 	if (tries[x->kind])
