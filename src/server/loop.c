@@ -405,7 +405,6 @@ void loop_run(struct server *s)
 	uv_timer_init(s->loop, &s->turn->timer);
 	s->turn->timer.data = s;
 	uv_timer_start(&s->turn->timer, on_timer, 1, 0);
-	s->turn->dirty = true;
 	turn_count(s);
 	/* recovery does not count as a turn */
 	s->stats->turn_max_us = s->stats->turn_cpu_max_us = 0;
