@@ -427,6 +427,36 @@ static void soft_limits_yield_and_hard_ones_do_not(void **state)
 	limits_destroy(l);
 }
 
+/* A soft limit yields to a job for which time makes room under a hard one: it needs 200 CPU-seconds
+ * more than there are, and 8 pass each second. */
+static void time_makes_room_for_those_that_yield(void **state)
+{
+	static const struct limit_need need = {{1, 4, 0, 400}};
+	struct limits *l = limits_create();
+	uint32_t a = limits_class(l, &(struct limit_party){.user = 1, .qos = 2});
+	left_vec v = {0};
+
+	limits_soft(l, LIMIT_OF_QOS, 2, LIMIT_JOBS, 1);
+	limits_cap(l, LIMIT_OF_USER, 0, LIMIT_CPU_SECONDS, 1000);
+	limits_advance(l, 50);
+	for (uint32_t job = 1; job <= 2; job++) {
+		limits_take(l, job, a, &need);
+		limits_run(l, job, &need, 150);
+	}
+	limits_wait(l, a, &need, 1, 1, 3);
+	limits_offer(l, SIZE_MAX, leave, &v);
+	assert_int_equal(limits_next(l), TIME_NEVER); /* the soft limit's own room does not grow with time */
+	limits_yield(l, 8, yield_leave, &v);
+	assert_int_equal(v.n, 0);
+	assert_int_equal(limits_next(l), 75);
+	limits_advance(l, 75);
+	limits_yield(l, 8, yield_leave, &v);
+	assert_int_equal(v.n, 1);
+	assert_int_equal(limits_next(l), TIME_NEVER);
+	vec_free(&v);
+	limits_destroy(l);
+}
+
 static void what_exceeds_a_hard_limit_alone_is_refused(void **state)
 {
 	struct limits *l = limits_create();
@@ -671,6 +701,7 @@ int main(void)
 		cmocka_unit_test(an_exempt_qos_ignores_limits),
 		cmocka_unit_test(cpu_seconds_fall_as_jobs_run),
 		cmocka_unit_test(soft_limits_yield_and_hard_ones_do_not),
+		cmocka_unit_test(time_makes_room_for_those_that_yield),
 		cmocka_unit_test(what_exceeds_a_hard_limit_alone_is_refused),
 		cmocka_unit_test(random_worlds_count_right_and_forget_nobody),
 	};
