@@ -18,13 +18,17 @@
 
 static const struct tar_limits limits = {.bytes = 1 << 20, .members = 10};
 
-static void header_add(struct strbuf *out, const char *name, char type, const char *link, long long size)
+/* Adds a header whose size is these 12 bytes, if not NULL. */
+static void header_sized(struct strbuf *out, const char *name, char type, const char *link, long long size,
+			 const char bytes[12])
 {
 	char block[512] = "";
 	unsigned sum = 8 * ' ';
 
 	snprintf(block, 101, "%s", name);
 	snprintf(block + 124, 13, "%011llo", size & 077777777777);
+	if (bytes)
+		memcpy(block + 124, bytes, 12);
 	block[156] = type;
 	snprintf(block + 157, 101, "%s", link);
 	memcpy(block + 257,
@@ -35,6 +39,11 @@ static void header_add(struct strbuf *out, const char *name, char type, const ch
 		sum += i < 148 || i >= 156 ? (unsigned char)block[i] : 0;
 	snprintf(block + 148, 8, "%06o", sum);
 	strbuf_add(out, block, sizeof block);
+}
+
+static void header_add(struct strbuf *out, const char *name, char type, const char *link, long long size)
+{
+	header_sized(out, name, type, link, size, NULL);
 }
 
 static void body_add(struct strbuf *out, const char *text, size_t n)
@@ -151,6 +160,27 @@ static void test_too_large(void **state)
 	assert_int_equal(verdict(&tar, &facts, &err), -EINVAL);
 }
 
+/* GNU's binary sizes: a right one, and those of which 64 bits have only the end. */
+static void test_binary_sizes(void **state)
+{
+	static const char right[12] = "\x80\0\0\0\0\0\0\0\0\0\0\x01", wide[12] = "\x80\0\x01\0\0\0\0\0\0\0\0\x01",
+			  wider[12] = "\x80\0\0\x80\0\0\0\0\0\0\0\x01";
+	struct tar_facts facts;
+	struct err err;
+	struct strbuf tar = {0};
+
+	header_sized(&tar, "f", '0', "", 0, right);
+	body_add(&tar, "x", 1);
+	assert_int_equal(verdict(&tar, &facts, &err), 0);
+	assert_int_equal(facts.bytes, 1);
+	header_sized(&tar, "f", '0', "", 0, wide);
+	body_add(&tar, "x", 1);
+	assert_int_equal(verdict(&tar, &facts, &err), -EINVAL);
+	header_sized(&tar, "f", '0', "", 0, wider);
+	body_add(&tar, "x", 1);
+	assert_int_equal(verdict(&tar, &facts, &err), -EINVAL);
+}
+
 static int compressed(const void *data, size_t n, struct tar_facts *ret, struct err *err)
 {
 	size_t size = compressBound((uLong)n) + 64;
@@ -196,8 +226,9 @@ static void test_gzip(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good),	  cmocka_unit_test(test_leads_out), cmocka_unit_test(test_long_names),
-		cmocka_unit_test(test_too_large), cmocka_unit_test(test_gzip),
+		cmocka_unit_test(test_good),	     cmocka_unit_test(test_leads_out),
+		cmocka_unit_test(test_long_names),   cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_binary_sizes), cmocka_unit_test(test_gzip),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
