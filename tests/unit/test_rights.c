@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "server/api/frame/route.h"
+#include "server/loop.h"
 #include "server/server.h"
 #include "support/bare.h"
 #include "support/site.h"
@@ -257,6 +258,24 @@ static void templates_of_one_user_are_hidden_from_others(void **state)
 	assert_int_equal(site_ask(f, uids[OWNER], "DELETE", path, NULL), 403);
 }
 
+/* Where users do not see each other's jobs, the stream has the events of one's own jobs, and those
+ * of nodes and queues. */
+static void events_are_for_those_who_may_see(void **state)
+{
+	struct site *f = *state;
+
+	site_set(f, "query_other_jobs", "False");
+	site_ask(f, uids[OTHER], "GET", "/v1/events", NULL); /* events are kept from now on */
+	job_make(f);
+	ask(f, "PATCH", "/v1/nodes/n1", "{\"offline\":true}", 200);
+	server_turn(f->s);
+	for (int who = OTHER; who <= OWNER; who++) {
+		assert_int_equal(site_ask(f, uids[who], "GET", "/v1/events?after=0", NULL), 200);
+		assert_non_null(strstr(f->a.body.text, "event: node\n"));
+		assert_int_equal(strstr(f->a.body.text, "event: submit\n") != NULL, who == OWNER);
+	}
+}
+
 static void every_route_has_a_row(void **state)
 {
 	for (size_t i = 0; i < nroutes; i++) {
@@ -274,6 +293,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_route_has_a_row),
 		cmocka_unit_test_setup_teardown(templates_of_one_user_are_hidden_from_others, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(events_are_for_those_who_may_see, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(every_route_refuses_whom_it_should, setup, site_teardown),
 	};
 
