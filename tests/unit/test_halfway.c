@@ -110,6 +110,30 @@ static void quota_taken_meanwhile(void **state)
 		strbuf_fini(&a[i].body);
 }
 
+/* A job that came just before, about which nothing is decided yet, takes the nodes first: a deadline
+ * that could be kept without it can't be guaranteed. */
+static void guaranteed_after_another(void **state)
+{
+	static const char *const bodies[] = {
+		"{\"script\":\"true\",\"resources\":[\"nodes=4:ppn=8,walltime=1:00:00\"]}",
+		"{\"script\":\"true\",\"resources\":[\"walltime=1:00:00\"],\"type\":\"Q\",\"deadline\":\"+01:30:00\",\"require_guarantee\":true}"};
+	struct site *f = *state;
+	struct bare_answer a[2] = {{0}};
+	struct http_request *r[2];
+
+	assert_int_equal(ask(f, USER, "/v1/jobs", bodies[1]), 201);
+	assert_int_equal(ask(f, getuid(), "/v1/jobs/delete", "{\"ids\":[\"1\"],\"purge\":true}"), 200);
+	bare_clear();
+	for (int i = 0; i < 2; i++)
+		r[i] = bare_begin(f->s, USER, "POST", "/v1/jobs", NULL, bodies[i], &a[i]);
+	finish(f, r, 2);
+	assert_int_equal(a[0].status, 201);
+	assert_int_equal(a[1].status, 422);
+	assert_non_null(strstr(a[1].body.text, "the deadline can't be guaranteed now"));
+	for (int i = 0; i < 2; i++)
+		strbuf_fini(&a[i].body);
+}
+
 /* The one who alters it is not its owner, and nobody has looked its owner up since the server
  * began. */
 static void altered_by_another(void **state)
@@ -295,6 +319,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(altered_in_part, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(quota_taken_meanwhile, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(guaranteed_after_another, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(altered_by_another, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(overdue, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(dry_run_in_slices, setup, site_teardown),
