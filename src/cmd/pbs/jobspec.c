@@ -474,8 +474,6 @@ int jobspec_add(struct jobspec *s, const struct job_arguments *a, struct err *er
 		rc = displace_set(s, a, err);
 	if (rc == 0)
 		rc = resources_add(s, "-l", &a->resources, err);
-	if (rc == 0 && a->into.partition)
-		rc = named_set(s, "partition", "partition", a->into.partition, err);
 	if (rc == 0 && a->into.reservation)
 		rc = named_set(s, "reservation", "advres", a->into.reservation, err);
 	if (rc == 0 && a->terms.estimate)
