@@ -11,6 +11,7 @@
  *	= 1		its exit status, if that is not 0
  *	+ 60		that many seconds pass
  *	# ...		a remark
+ * $ROOT is the source tree.
  * After a change of it, or if a change of what is printed is intended, run
  *	SHUNT_GOLDEN=write meson test -C build-test printed
  * and look at the difference.
@@ -112,6 +113,7 @@ static void test_printed(void **state)
 	small_live(*state);
 	strbuf_clear(&printed);
 	umask(022);
+	setenv("ROOT", SHUNT_ROOT, 1);
 	bare_opens = no_file;
 	struct door *d = door_open(*state);
 	assert_int_equal(chdir(((struct site *)*state)->dir), 0);
@@ -132,6 +134,7 @@ int main(int argc, char **argv)
 		{"show", test_printed, NULL, NULL, FOLDER "commands_show.txt"},
 		{"submit", test_printed, NULL, NULL, FOLDER "commands_submit.txt"},
 		{"change", test_printed, NULL, NULL, FOLDER "commands_change.txt"},
+		{"alone", test_printed, NULL, NULL, FOLDER "commands_alone.txt"},
 	};
 
 	program = argc == 2 ? realpath(argv[1], NULL) : NULL;
