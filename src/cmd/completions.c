@@ -18,7 +18,7 @@ static void print_names(const char *group)
 			continue;
 		const char *word = group ? name + n + 1 : name;
 		size_t m = strcspn(word, " ");
-		if (strncmp(word, last, m) != 0 || last[m] != ' ')
+		if (m != strcspn(last, " ") || strncmp(word, last, m) != 0)
 			printf("%.*s ", (int)m, word);
 		last = word;
 	}
