@@ -212,9 +212,9 @@ void simulation_print(const struct simulation *s, FILE *out)
 
 	count_text((int64_t)s->workload->jobs.n - refused, ran);
 	count_text((int64_t)s->workload->jobs.n, jobs);
-	fprintf(out, "%s: %s%s%s job%s on %s (%s processors)\n\n", s->workload->name, refused ? ran : "",
+	fprintf(out, "%s: %s%s%s job%s on %s (%s processor%s)\n\n", s->workload->name, refused ? ran : "",
 		refused ? " of " : "", jobs, s->workload->jobs.n == 1 ? "" : "s", s->machine_name,
-		count_text(s->procs, procs));
+		count_text(s->procs, procs), s->procs == 1 ? "" : "s");
 	if (s->npolicies > SIDE_BY_SIDE)
 		print_rows(s, out);
 	else
