@@ -244,8 +244,10 @@ void http_stream(struct http_request *r, int status, const char *type, const str
 void stream_wake(struct http_request *r)
 {
 }
-/* Creates a request that is answered directly, without a flush. It stays allocated, since the
- * server may hold it. */
+/* Requests that stay allocated, since a server may hold them: they are not leaks. */
+static VEC(struct http_request *) inner_requests;
+
+/* Creates a request that is answered directly, without a flush. */
 struct http_request *http_inner(struct http *h, const struct inner *x)
 {
 	struct arena *a = arena_create();
@@ -263,6 +265,7 @@ struct http_request *http_inner(struct http *h, const struct inner *x)
 				   .time_us = x->time_us,
 				   .inner = copy,
 				   .arena = a};
+	vec_push(&inner_requests, r);
 	return r;
 }
 void http_flush(struct http *h)

@@ -1,20 +1,29 @@
 /*
  * test_offline.c - the offer by which commands leave work while no server runs, over starts that
- * are cut short.
+ * are cut short; and changes that another host's agent delivers more than once.
  */
+#include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "client/tray.h"
 #include "server/base/turn.h"
+#include "server/link/nodes.h"
+#include "server/loop.h"
+#include "server/node/nodes.h"
 #include "server/offline/offline.h"
+#include "server/offline/spool.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
+#include "server/site/realm.h"
 #include "support/site.h"
+#include "tls/pki.h"
 
 static int setup(void **state)
 {
@@ -81,10 +90,97 @@ static void killed_while_it_begins(void **state)
 	assert_true(f->s->turn->merging);
 }
 
+/* ---- changes that an agent brings ---- */
+
+#define USER 1
+
+/* A host whose users may leave changes, and the token of one of them. */
+struct host {
+	uint32_t node;
+	json_t *lease;
+	struct token token;
+};
+
+static void host_make(struct site *f, struct host *h)
+{
+	json_t *facts = json_pack("{s:i,s:i,s:i}", "cpus", 4, "memory", 1 << 20, "gpus", 0), *made;
+	struct err err;
+	uint64_t join;
+
+	assert_int_equal(conf_set(f->s->conf, "cluster.listen", "7722", &err), 0);
+	assert_int_equal(conf_set(f->s->conf, "cluster.address", "head.example.org:7722", &err), 0);
+	f->s->conf->offline = true;
+	assert_int_equal(realm_begin(f->s, &err), 0);
+	realm_locate(f->s);
+	assert_int_equal(nodes_join(f->s, "x1", facts, "test", &join, &err), 0);
+	json_decref(facts);
+	h->node = (uint32_t)f->s->hosts->nodes.n - 1;
+	h->lease = spool_lease(f->s, h->node);
+	assert_int_equal(site_ask(f, USER, "POST", "/v1/tokens", "{\"kind\":\"login\"}"), 201);
+	made = json_loads(f->a.body.text, 0, NULL);
+	assert_int_equal(token_parse(json_string_value(json_object_get(made, "token")), &h->token, &err), 0);
+	json_decref(made);
+}
+
+/* Delivers a change that the user sealed. The nonce makes it another one. */
+static void bring(struct site *f, const struct host *h, int number, const char *path, const char *body,
+		  const char *nonce)
+{
+	struct strbuf sealed = {0}, text = {0};
+	char hash[FINGERPRINT_SIZE], seal[64];
+	struct offer o;
+	struct err err;
+
+	assert_int_equal(offer_load(h->lease, &o, &err), 0);
+	seal_text(o.lease, nonce, path, body, &sealed);
+	secret_hash(h->token.secret, hash);
+	secret_mac(hash, sealed.text, seal);
+	change_format(&o, &(struct change){path, body, nonce, h->token.id, seal}, &text);
+	json_t *head = json_pack("{s:s,s:I,s:I,s:i}", "t", "kept", "number", (json_int_t)o.next + number, "size",
+				 (json_int_t)text.n, "age", 0);
+	spool_frame(f->s, h->node, head, text.text, text.n);
+	for (int i = 0; i < 3; i++)
+		server_turn(f->s);
+	json_decref(head);
+	strbuf_fini(&sealed);
+	strbuf_fini(&text);
+}
+
+static void holds_are(struct site *f, const char *expected)
+{
+	assert_int_equal(site_ask(f, getuid(), "GET", "/v1/jobs/1", NULL), 200);
+	if (!strstr(f->a.body.text, expected))
+		fail_msg("%s is not in %s", expected, f->a.body.text);
+}
+
+/* The answer was lost, so the agent delivers the change once more: at once, and after a restart.
+ * Meanwhile the user has taken it back. */
+static void brought_again(void **state)
+{
+	static const char hold[] = "{\"ids\":[\"1\"]}";
+	struct site *f = *state;
+	struct host h;
+
+	host_make(f, &h);
+	assert_int_equal(site_ask(f, USER, "POST", "/v1/jobs", "{\"script\":\"true\",\"at\":1900000000}"), 201);
+	bring(f, &h, 0, "/v1/jobs/hold", hold, "first");
+	holds_are(f, "\"holds\":\"u\"");
+	for (int restarts = 0; restarts < 2; restarts++) {
+		assert_int_equal(site_ask(f, USER, "POST", "/v1/jobs/release", hold), 200);
+		bring(f, &h, 0, "/v1/jobs/hold", hold, "first");
+		holds_are(f, "\"holds\":\"n\"");
+		bring(f, &h, 1 + restarts, "/v1/jobs/hold", hold, restarts ? "third" : "second");
+		holds_are(f, "\"holds\":\"u\"");
+		site_reopen(f);
+	}
+	json_decref(h.lease);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(killed_while_it_begins, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(brought_again, setup, site_teardown),
 	};
 
 	return cmocka_run_group_tests_name("offline", tests, NULL, NULL);
