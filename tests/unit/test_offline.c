@@ -153,8 +153,8 @@ static void holds_are(struct site *f, const char *expected)
 		fail_msg("%s is not in %s", expected, f->a.body.text);
 }
 
-/* The answer was lost, so the agent delivers the change once more: at once, and after a restart.
- * Meanwhile the user has taken it back. */
+/* The answer was lost, so the agent delivers the change again: some days later, when the keys of
+ * requests are forgotten, and after a restart. Meanwhile the user has taken it back. */
 static void brought_again(void **state)
 {
 	static const char hold[] = "{\"ids\":[\"1\"]}";
@@ -167,6 +167,9 @@ static void brought_again(void **state)
 	holds_are(f, "\"holds\":\"u\"");
 	for (int restarts = 0; restarts < 2; restarts++) {
 		assert_int_equal(site_ask(f, USER, "POST", "/v1/jobs/release", hold), 200);
+		f->now += 3 * 86400;
+		bare_clock(f->now * 1000000);
+		server_turn(f->s);
 		bring(f, &h, 0, "/v1/jobs/hold", hold, "first");
 		holds_are(f, "\"holds\":\"n\"");
 		bring(f, &h, 1 + restarts, "/v1/jobs/hold", hold, restarts ? "third" : "second");
