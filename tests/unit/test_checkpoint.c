@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -179,6 +180,7 @@ static void test_failed(void **state)
 	struct nest *n = *state;
 	struct order o = saving_order(n, "7.1", COUNT(100000));
 	struct result r;
+	glob_t found;
 
 	nest_send(n, &o);
 	nest_await(n, nest_path(n, "ready"));
@@ -201,6 +203,10 @@ static void test_failed(void **state)
 	assert_int_equal(r.saves.good, 0);
 	assert_true(r.saves.failed >= 2);
 	assert_int_equal(r.saves.number, 1);
+	/* what was not completed does not stay on the disk */
+	assert_int_equal(glob(nest_path(n, "saves/job/[0-9]*"), 0, NULL, &found), 0);
+	assert_int_equal(found.gl_pathc, 1);
+	globfree(&found);
 
 	/* In the middle of writing: nothing of it counts. */
 	o = saving_order(n, "7.3",

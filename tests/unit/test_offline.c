@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "client/tray.h"
 #include "server/base/turn.h"
 #include "server/link/nodes.h"
@@ -19,6 +20,7 @@
 #include "server/node/nodes.h"
 #include "server/offline/offline.h"
 #include "server/offline/spool.h"
+#include "server/offline/view.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
 #include "server/site/realm.h"
@@ -90,9 +92,45 @@ static void killed_while_it_begins(void **state)
 	assert_true(f->s->turn->merging);
 }
 
-/* ---- changes that an agent brings ---- */
-
 #define USER 1
+#define OTHER 2
+
+/* Checks which of the two jobs a file has, and whether its head says that it has all. */
+static void view_has(const struct site *f, const char *name, bool first, bool second, bool all)
+{
+	struct strbuf text = {0};
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/offline/%s", f->dir, name);
+	assert_int_equal(file_read(path, 0, 1 << 20, &text), 0);
+	assert_int_equal(strstr(text.text, "\n{\"id\":\"1.bare\",") != NULL, first);
+	assert_int_equal(strstr(text.text, "\n{\"id\":\"2.bare\",") != NULL, second);
+	assert_int_equal(strstr(text.text, "\"all_jobs\":true") != NULL, all);
+	strbuf_fini(&text);
+}
+
+/* The queue as commands find it while no server runs: all of it, and one's own jobs where users do
+ * not see those of others. */
+static void queue_is_left(void **state)
+{
+	struct site *f = *state;
+	struct err err;
+
+	f->s->conf->offline = true;
+	assert_int_equal(site_set(f, "query_other_jobs", "False"), 200);
+	assert_int_equal(offline_begin(f->s, &err), 0);
+	assert_int_equal(offline_open(f->s, &err), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(site_ask(f, i ? OTHER : USER, "POST", "/v1/jobs",
+					  "{\"script\":\"true\",\"hold\":\"u\",\"name\":\"n\"}"),
+				 201);
+	view_end(f->s);
+	view_has(f, "view", true, true, true);
+	view_has(f, "view.1", true, false, false);
+	view_has(f, "view.2", false, true, false);
+}
+
+/* ---- changes that an agent brings ---- */
 
 /* A host whose users may leave changes, and the token of one of them. */
 struct host {
@@ -183,6 +221,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(killed_while_it_begins, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(queue_is_left, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(brought_again, setup, site_teardown),
 	};
 
