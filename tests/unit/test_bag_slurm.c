@@ -496,6 +496,50 @@ static void cancelled_when_it_starts(void **state)
 	files_remove(dir);
 }
 
+/* What an earlier process had requested continues: what is alive until it is listed no longer, on
+ * as many processors as a request has at least. New requests get the next numbers. */
+static void adopted(void **state)
+{
+	char dir[] = "/tmp/shunt-test-XXXXXX", path[4200];
+	static const int live[] = {2, 3};
+	int told = 0;
+	struct provider_user user = {.dir = dir,
+				     .tag = "slurm:shunt-bag-test",
+				     .prepare = prepared,
+				     .over = count_over,
+				     .warn = ignore,
+				     .arg = &told};
+	struct provider_options options = {
+		.requests = 3, .processors = 8, .seconds = 3600, .shape.each = 4, .last = 3, .live = live, .nlive = 2};
+	struct provider_request r = {0};
+	struct err err;
+
+	assert_non_null(mkdtemp(dir));
+	script(dir, "squeue", "echo '12|2|RUNNING|None'; echo '13|3|PENDING|None'\n");
+	snprintf(path, sizeof path, "%s:%s", dir, getenv("PATH"));
+	setenv("PATH", path, 1);
+	struct provider *p = provider_create("slurm", &user, &options, &err);
+	for (int id = 1; id <= 3; id++) {
+		assert_true(p->kind->look(p, id, &r));
+		assert_int_equal(r.state, id == 1 ? REQUEST_ENDED : REQUEST_PENDING);
+		assert_int_equal(r.processors, 4);
+		assert_int_equal(r.seconds, 3600);
+		assert_true(r.joined);
+	}
+	while (r.state != REQUEST_RUNNING) {
+		p->kind->poll(p, (int64_t)time(NULL));
+		usleep(1000);
+		p->kind->look(p, 2, &r);
+	}
+	assert_string_equal(r.name, "12");
+	p->kind->look(p, 3, &r);
+	assert_int_equal(r.state, REQUEST_PENDING);
+	assert_string_equal(r.name, "13");
+	assert_int_equal(p->kind->request(p, 8, 60, &err), 4);
+	p->kind->destroy(p);
+	files_remove(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(lines),
@@ -507,6 +551,7 @@ int main(void)
 					   cmocka_unit_test(paused),
 					   cmocka_unit_test(shrunk),
 					   cmocka_unit_test(missing_by_listings),
+					   cmocka_unit_test(adopted),
 					   cmocka_unit_test(cancelled_when_it_starts)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
