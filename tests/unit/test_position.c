@@ -173,14 +173,15 @@ static void removal_returns_them_to_their_positions(void **state)
 	(void)state;
 	open_world("parts:4");
 	normal(0, 10);
-	uint32_t b = normal(0, 10), c = normal(0, 20), p = priority(0, 5, 40);
+	uint32_t first = normal(0, 10), b = normal(0, 10), c = normal(0, 20), p = priority(0, 5, 50);
 
-	starts(p, 20); /* before c */
-	starts(c, 25);
+	starts(p, 30); /* before c */
+	starts(c, 35);
 	sched_delete(w.s, b, 1, NULL);
 	world_cycle(&w, 1);
-	starts(c, 10);
-	starts(p, 30); /* behind c again: 35 <= 40 */
+	starts(first, 10); /* no later than before, and no earlier */
+	starts(c, 20);
+	starts(p, 40); /* behind c again: 45 <= 50 */
 	world_fini(&w);
 }
 
