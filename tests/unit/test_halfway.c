@@ -110,8 +110,8 @@ static void quota_taken_meanwhile(void **state)
 		strbuf_fini(&a[i].body);
 }
 
-/* A job that came just before, about which nothing is decided yet, takes the nodes first: a deadline
- * that could be kept without it can't be guaranteed. */
+/* A job that came just before, about which nothing is decided yet, takes the nodes first: a
+ * deadline that could be kept without it can't be guaranteed. */
 static void guaranteed_after_another(void **state)
 {
 	static const char *const bodies[] = {
