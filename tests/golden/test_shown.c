@@ -1,6 +1,7 @@
 /*
  * test_shown.c - what the API shows of a small site in which everything occurs, compared with what
- * was recorded: each member of each answer, at two instants and after a restart.
+ * was recorded: each member of each answer, at two instants and after a restart; then answers to
+ * other parameters, wrong requests and changes.
  *
  * The clock stands still between the steps, so all of it is the same each time. If a change of what
  * is shown is intended, run
@@ -26,18 +27,24 @@ static struct site *site;
 static struct strbuf shown;
 
 /* Appends a request with its answer, a member a line. */
-static void show(uid_t uid, const char *path)
+static void show_change(uid_t uid, const char *method, const char *path, const char *body)
 {
-	int status = site_ask(site, uid, "GET", path, NULL);
+	int status = site_ask(site, uid, method, path, body);
 	json_t *o = json_loads(strbuf_text(&site->a.body), JSON_DECODE_ANY, NULL);
 	char *text =
 		o ? json_dumps(o, JSON_INDENT(1) | JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6)) : NULL;
 
-	strbuf_printf(&shown, "\n== %s: %d\n", path, status);
+	strbuf_printf(&shown, "\n== %s%s%s%s%s: %d\n", strcmp(method, "GET") == 0 ? "" : method,
+		      strcmp(method, "GET") == 0 ? "" : " ", path, body ? " " : "", body ? body : "", status);
 	recorded_put(&shown, site, text ? text : strbuf_text(&site->a.body));
 	strbuf_puts(&shown, "\n");
 	free(text);
 	json_decref(o);
+}
+
+static void show(uid_t uid, const char *path)
+{
+	show_change(uid, "GET", path, NULL);
 }
 
 static void jobs_show(void)
@@ -103,6 +110,120 @@ static void all_show(const char *when)
 		show(SMALL_DAEMON, paths[i]);
 }
 
+#define ROOT 0
+#define SET(name, value) "{\"changes\":[{\"op\":\"set\",\"name\":\"" name "\",\"value\":\"" value "\"}]}"
+#define IDS(ids, more) "{\"ids\":[" ids "]" more "}"
+#define WORK(members) "{\"script\":\"true\\n\",\"workdir\":\"/tmp\"" members "}"
+
+/* Parameters, what others than users may ask, what is refused, and the answers to changes. */
+static void rest_show(void)
+{
+	static const struct {
+		uid_t uid;
+		const char *method, *path, *body;
+	} rows[] = {
+		{SMALL_DAEMON, "GET", "/v1/jobs?fields=id,state&state=Q,H", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs?fields=id&user=bin,nobody", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs?fields=id&queue=long", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs?fields=id&name=held", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs?fields=id&completed=0&blocked=1&arrays=expand", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs?fields=id,state&completed=recent", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs?fields=id,state,expected_start&order=schedule", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs?fields=id&limit=3", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs?fields=id&limit=3&after=4", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs?fields=id&ids=1,11[],11[3],99", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs?fields=id,nothing", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs?state=Z", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs?limit=0", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs?limit=x", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs?order=size", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs?queue=nowhere", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs/99", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs/11[9]", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs/x", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs/1/nothing", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs/4/script", NULL},
+		{SMALL_DAEMON, "GET", "/v1/jobs/4/submission", NULL},
+		{SMALL_DAEMON, "PATCH", "/v1/jobs", "{}"},
+		{SMALL_DAEMON, "GET", "/v1/nothing", NULL},
+		{SMALL_DAEMON, "GET", "/v1/nodes/n9", NULL},
+		{SMALL_DAEMON, "GET", "/v1/queues/nowhere", NULL},
+		{SMALL_DAEMON, "GET", "/v1/queues/long/events", NULL},
+		{SMALL_DAEMON, "GET", "/v1/plan?nodes=0", NULL},
+		{SMALL_DAEMON, "GET", "/v1/history?id=2", NULL},
+		{SMALL_DAEMON, "GET", "/v1/history?state=memory&attempts=1", NULL},
+		{SMALL_DAEMON, "GET", "/v1/history?name=e*&user=daemon&account=money", NULL},
+		{SMALL_DAEMON, "GET", "/v1/history?since=1800000120&until=1800000140", NULL},
+		{SMALL_DAEMON, "GET", "/v1/history?queue=long", NULL},
+		{SMALL_DAEMON, "GET", "/v1/history?state=lost", NULL},
+		{SMALL_DAEMON, "GET", "/v1/history/sums?by=account", NULL},
+		{SMALL_DAEMON, "GET", "/v1/history/sums?by=size", NULL},
+		{SMALL_DAEMON, "GET", "/v1/usage?first=20270101&last=20270131", NULL},
+		{SMALL_DAEMON, "GET", "/v1/backfill?duration=600&queue=long", NULL},
+		{SMALL_DAEMON, "GET", "/v1/priority?limit=1", NULL},
+		{SMALL_DAEMON, "GET", "/v1/credits/statement?account=none", NULL},
+		{SMALL_DAEMON, "GET", "/v1/templates", NULL},
+		{SMALL_DAEMON, "GET", "/v1/audit", NULL},
+		{ROOT, "GET", "/v1/audit?object=node", NULL},
+		{ROOT, "GET", "/v1/audit?since=1800000001", NULL},
+		{ROOT, "GET", "/v1/quota?user=daemon", NULL},
+		{ROOT, "GET", "/v1/quota/moves", NULL},
+		{ROOT, "GET", "/v1/server", NULL},
+		{ROOT, "GET", "/v1/tokens", NULL},
+		{ROOT, "GET", "/v1/machine", NULL},
+		{ROOT, "GET", "/v1/jobs/3", NULL},
+		{ROOT, "GET", "/v1/jobs/4/script", NULL},
+		{SMALL_DAEMON, "POST", "/v1/whatif", WORK(",\"resources\":[\"nodes=1:ppn=4,walltime=60\"]")},
+		{SMALL_DAEMON, "POST", "/v1/whatif", WORK(",\"resources\":[\"nodes=9\"]")},
+		{SMALL_DAEMON, "POST", "/v1/jobs", WORK(",\"name\":\"a\",\"hold\":\"u\",\"label\":\"b\"")},
+		{SMALL_DAEMON, "POST", "/v1/jobs", WORK(",\"name\":5")},
+		{SMALL_DAEMON, "POST", "/v1/jobs", WORK(",\"nothing\":5,\"hold\":\"u\"")},
+		{SMALL_DAEMON, "POST", "/v1/jobs",
+		 "{\"jobs\":[" WORK(",\"hold\":\"u\"") "," WORK(",\"array\":\"1-2\",\"hold\":\"u\"") "]}"},
+		{SMALL_DAEMON, "POST", "/v1/jobs", "{\"jobs\":[" WORK("") "," WORK(",\"queue\":\"nowhere\"") "]}"},
+		{SMALL_DAEMON, "POST", "/v1/jobs", "{"},
+		{SMALL_DAEMON, "POST", "/v1/jobs", "[]"},
+		{SMALL_DAEMON, "POST", "/v1/jobs/hold", IDS("\"6\",\"12\",\"99\",\"11[2]\",\"1\"", "")},
+		{SMALL_DAEMON, "POST", "/v1/jobs/hold", IDS("\"6\"", ",\"holds\":\"x\"")},
+		{SMALL_DAEMON, "POST", "/v1/jobs/hold", "{\"filter\":{\"state\":\"Q\"}}"},
+		{SMALL_DAEMON, "POST", "/v1/jobs/hold", "{}"},
+		{SMALL_DAEMON, "POST", "/v1/jobs/release", "{\"filter\":{\"state\":\"H\",\"name\":\"w*\"}}"},
+		{SMALL_DAEMON, "POST", "/v1/jobs/alter",
+		 IDS("\"7\"", ",\"resources\":[\"walltime=90\"],\"comment\":\"d\"")},
+		{SMALL_DAEMON, "POST", "/v1/jobs/alter", IDS("\"3\",\"7\"", ",\"queue\":\"long\"")},
+		{SMALL_DAEMON, "POST", "/v1/jobs/signal", IDS("\"3\",\"7\"", ",\"signal\":\"USR1\"")},
+		{SMALL_DAEMON, "POST", "/v1/jobs/move", IDS("\"7\"", ",\"queue\":\"long\"")},
+		{SMALL_DAEMON, "POST", "/v1/jobs/order", IDS("\"6\",\"13\"", "")},
+		{SMALL_DAEMON, "POST", "/v1/jobs/place", IDS("\"10\"", ",\"after\":\"6\"")},
+		{ROOT, "POST", "/v1/jobs/run", IDS("\"6\",\"9\"", "")},
+		{ROOT, "POST", "/v1/jobs/rerun", IDS("\"3\",\"9\"", "")},
+		{SMALL_DAEMON, "POST", "/v1/jobs/2/again", "{\"only\":\"failed\"}"},
+		{SMALL_DAEMON, "POST", "/v1/jobs/delete", IDS("\"8\",\"9\",\"11[1]\",\"1\"", ",\"message\":\"m\"")},
+		{ROOT, "PATCH", "/v1/qos/high?dry_run=true", SET("priority", "11")},
+		{ROOT, "PATCH", "/v1/qos/high?dry_run=true", SET("priority", "x")},
+		{ROOT, "PATCH", "/v1/qos/high?new=true", SET("priority", "12")},
+		{ROOT, "PATCH", "/v1/qos/low?new=false", SET("priority", "12")},
+		{ROOT, "GET", "/v1/qos", NULL},
+		{ROOT, "PATCH", "/v1/queues/long", SET("nothing", "1")},
+		{ROOT, "PUT", "/v1/queues/long", NULL},
+		{ROOT, "DELETE", "/v1/queues/long", NULL},
+		{ROOT, "PATCH", "/v1/reservations/soon?dry_run=true",
+		 "{\"changes\":[{\"op\":\"set\",\"name\":\"nodes\",\"value\":\"n2\"},"
+		 "{\"op\":\"set\",\"name\":\"start\",\"value\":\"2027-01-15T09:00:00\"},{\"op\":\"set\",\"name\":\"duration\",\"value\":\"1h\"}]}"},
+		{ROOT, "PATCH", "/v1/nodes/n1", "{\"state\":\"odd\"}"},
+		{ROOT, "PATCH", "/v1/nodes/n1", "{\"note\":\"x\",\"speed\":2}"},
+		{ROOT, "GET", "/v1/nodes/n1", NULL},
+		{ROOT, "POST", "/v1/credits", "{\"op\":\"withdraw\",\"account\":\"money\",\"amount\":60}"},
+		{ROOT, "POST", "/v1/credits", "{\"op\":\"transfer\",\"account\":\"money\",\"amount\":60}"},
+		{ROOT, "POST", "/v1/shutdown", "{\"mode\":\"odd\"}"},
+		{ROOT, "GET", "/v1/audit?since=1800000001", NULL},
+	};
+
+	strbuf_puts(&shown, "\n==== the rest\n");
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		show_change(rows[i].uid, rows[i].method, rows[i].path, rows[i].body);
+}
+
 static void test_shown(void **state)
 {
 	small_open(state);
@@ -121,6 +242,7 @@ static void test_shown(void **state)
 			fail_msg("after a restart: %.200s\nbefore: %.200s", again + (i > 80 ? i - 80 : 0),
 				 before + (i > 80 ? i - 80 : 0));
 	shown.text[shown.n = end] = '\0';
+	rest_show();
 	recorded_compare(FILE_NAME, "== ", &shown);
 	strbuf_fini(&shown);
 	site_teardown(state);
