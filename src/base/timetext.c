@@ -5,7 +5,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -270,11 +269,28 @@ static int zone_read(const char **at, bool *ret_local, int64_t *ret_east, struct
 	return err_set(err, -EINVAL, "what follows the time must be Z or an offset like +02:00");
 }
 
+static int64_t offset_at(int64_t instant)
+{
+	time_t t = instant;
+	struct tm tm;
+
+	return localtime_r(&t, &tm) ? tm.tm_gmtoff : 0;
+}
+
+int64_t instant_local(const struct tm *tm, bool second)
+{
+	struct tm copy = *tm; /* timegm() corrects it */
+	int64_t utc = timegm(&copy), before = offset_at(utc - DAY), after = offset_at(utc + DAY);
+	bool early = offset_at(utc - before) == before, late = offset_at(utc - after) == after;
+
+	return utc - (late && (second || !early) ? after : before);
+}
+
 /* Reads "18:00[:30]", the next time at which local clocks show it. */
 static int clock_next(const char *text, int64_t now, int64_t *ret_instant, struct err *err)
 {
 	time_t at = now;
-	struct tm today, tm;
+	struct tm today;
 	int rc;
 
 	if (!localtime_r(&at, &today))
@@ -283,18 +299,19 @@ static int clock_next(const char *text, int64_t now, int64_t *ret_instant, struc
 		return rc;
 	if (*text)
 		return err_set(err, -EINVAL, NOT_CLOCK);
-	today.tm_isdst = -1;
-	tm = today; /* mktime() changes a time that clocks skip */
-	if ((*ret_instant = mktime(&tm)) <= now) {
+	*ret_instant = instant_local(&today, false);
+	if (*ret_instant <= now)
+		*ret_instant = instant_local(&today, true);
+	if (*ret_instant <= now) {
 		today.tm_mday++;
-		*ret_instant = mktime(&today);
+		*ret_instant = instant_local(&today, false);
 	}
 	return 0;
 }
 
 int instant_parse(const char *text, int64_t now, int64_t *ret_instant, struct err *err)
 {
-	struct tm tm = {.tm_isdst = -1};
+	struct tm tm = {0};
 	int64_t east, t;
 	bool local;
 	int rc;
@@ -317,7 +334,7 @@ int instant_parse(const char *text, int64_t now, int64_t *ret_instant, struct er
 		text++;
 	if ((rc = clock_read(&text, &tm, err)) < 0 || (rc = zone_read(&text, &local, &east, err)) < 0)
 		return rc;
-	*ret_instant = local ? mktime(&tm) : timegm(&tm) - east;
+	*ret_instant = local ? instant_local(&tm, false) : timegm(&tm) - east;
 	return 0;
 }
 
@@ -348,6 +365,6 @@ int64_t month_end(int64_t instant)
 	struct tm tm;
 
 	localtime_r(&t, &tm);
-	tm = (struct tm){.tm_year = tm.tm_year, .tm_mon = tm.tm_mon + 1, .tm_mday = 1, .tm_isdst = -1};
-	return (int64_t)mktime(&tm);
+	tm = (struct tm){.tm_year = tm.tm_year, .tm_mon = tm.tm_mon + 1, .tm_mday = 1};
+	return instant_local(&tm, false);
 }

@@ -5,10 +5,13 @@
 #ifndef BASE_TIMETEXT_H
 #define BASE_TIMETEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
+
+struct tm;
 
 #define TIME_NEVER INT64_MAX
 
@@ -25,8 +28,13 @@ const char *duration_format(int64_t seconds, char *buf, size_t size);
 const char *duration_human(int64_t seconds, char *buf, size_t size);
 
 /* Parses "3-07-2013 23:31[:SS]" (day-month-year), ISO 8601 ("2013-07-03T23:31[:SS][Z|+HH:MM]",
- * also with a blank), "+2h" (from now), or "18:00[:30]" (the next one; not if `now` is 0). */
+ * also with a blank), "+2h" (from now), or "18:00[:30]" (the next one; not if `now` is 0). Of a
+ * time that local clocks show twice the first; one that they skip as if they did not. */
 int instant_parse(const char *text, int64_t now, int64_t *ret_instant, struct err *err);
+/* Returns when local clocks show a date and time; `second`: the second time, if they show it twice.
+ * Where they skip it: as if they had not been set forward yet. (mktime() differs between C
+ * libraries, and from call to call.) */
+int64_t instant_local(const struct tm *tm, bool second);
 /* Formats "2013-07-03 23:31:00" in local time. Returns buf. */
 const char *instant_format(int64_t instant, char *buf, size_t size);
 

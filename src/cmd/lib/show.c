@@ -283,7 +283,7 @@ int stamp_parse(const char *text, int64_t *ret, struct err *err)
 	    tm.tm_mday > month_days(tm.tm_mon + 1, tm.tm_year + 1900) || tm.tm_hour > 23 || tm.tm_min > 59 ||
 	    seconds > 59)
 		return err_set(err, -EINVAL, "\"%.60s\": there is no such date or time", text);
-	*ret = (int64_t)mktime(&tm);
+	*ret = instant_local(&tm, false);
 	return 0;
 }
 

@@ -85,7 +85,6 @@ static bool maui_time(const char *text, int64_t now, int64_t *ret)
 	tm.tm_hour = h;
 	tm.tm_min = m;
 	tm.tm_sec = s;
-	tm.tm_isdst = -1;
 	if (date) {
 		int n = sscanf(date, "_%2d/%2d/%4d", &month, &day, &year);
 		if (n == 3)
@@ -95,11 +94,10 @@ static bool maui_time(const char *text, int64_t now, int64_t *ret)
 		tm.tm_mon = month - 1;
 		tm.tm_mday = day;
 	}
-	*ret = mktime(&tm);
+	*ret = instant_local(&tm, false);
 	if (!date && *ret < now) {
 		tm.tm_mday++;
-		tm.tm_isdst = -1;
-		*ret = mktime(&tm);
+		*ret = instant_local(&tm, false);
 	}
 	return true;
 }
