@@ -33,6 +33,9 @@ void recorded_put(struct strbuf *out, const struct site *site, const char *text)
 		if (strncmp(text, site->dir, strlen(site->dir)) == 0) {
 			n = strlen(site->dir);
 			strbuf_puts(out, "DIR");
+		} else if (strncmp(text, SHUNT_VERSION, strlen(SHUNT_VERSION)) == 0) {
+			n = strlen(SHUNT_VERSION);
+			strbuf_puts(out, "VERSION");
 		} else if (n >= (tag ? 8 : 12)) {
 			n += 1 + tag;
 			strbuf_puts(out, "-x");

@@ -13,8 +13,8 @@ struct site;
 /* Returns true if SHUNT_GOLDEN=write asks to record instead of to compare. */
 bool recorded_anew(void);
 
-/* Appends a text without what differs from run to run: the site's directory, and random parts of
- * tags. */
+/* Appends a text without what differs from run to run or from release to release: the site's
+ * directory, random parts of tags, and the version. */
 void recorded_put(struct strbuf *out, const struct site *site, const char *text);
 
 /* Compares a text with a file, or records it. Prints the first lines that differ, each with the
