@@ -168,7 +168,6 @@ static void rest_show(void)
 		{ROOT, "GET", "/v1/audit?since=1800000001", NULL},
 		{ROOT, "GET", "/v1/quota?user=daemon", NULL},
 		{ROOT, "GET", "/v1/quota/moves", NULL},
-		{ROOT, "GET", "/v1/server", NULL},
 		{ROOT, "GET", "/v1/tokens", NULL},
 		{ROOT, "GET", "/v1/machine", NULL},
 		{ROOT, "GET", "/v1/jobs/3", NULL},
