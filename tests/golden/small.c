@@ -113,21 +113,23 @@ static void starts(struct site *site)
 	server_turn(site->s);
 }
 
-static void ends(struct site *site, const char *id, struct result r)
+/* Reports the end of a job, or of an element ("14-1"), that started at an instant. */
+static void ends(struct site *site, const char *id, int64_t started, struct result r)
 {
 	const struct bare_attempt *all;
 	char tag[64] = "";
+	size_t n = strlen(id);
 
 	for (size_t i = 0; i < bare_attempts(&all); i++)
-		if (strspn(all[i].tag, "0123456789") == strlen(id) && strncmp(all[i].tag, id, strlen(id)) == 0)
+		if (strncmp(all[i].tag, id, n) == 0 && (all[i].tag[n] == '.' || strncmp(all[i].tag + n, "-x", 2) == 0))
 			snprintf(tag, sizeof tag, "%s", all[i].tag);
 	if (!*tag)
 		fail_msg("job %s was not started", id);
 	bare_forget(tag);
 	r.tag = tag;
-	r.started_us = STARTED * 1000000;
+	r.started_us = started * 1000000;
 	r.ended_us = site->now * 1000000;
-	r.ran_ms = (site->now - STARTED) * 1000;
+	r.ran_ms = (site->now - started) * 1000;
 	dispatch_engine.attempt_ended(site->s, &r);
 	for (int i = 0; i < 3; i++)
 		server_turn(site->s);
@@ -144,17 +146,38 @@ void small_open(void **state)
 	jobs_make(*state);
 }
 
+/* An array, of which one element succeeds and the other fails. */
+static void elements_run(struct site *site)
+{
+	int64_t started = site->now;
+
+	ask(site, SMALL_DAEMON, "POST", "/v1/jobs",
+	    JOB("\"name\":\"parts\",\"array\":\"1-2\",\"resources\":[\"mem=512mb,walltime=300\"]"), 201);
+	small_pass(site, 0);
+	starts(site);
+	small_pass(site, 40);
+	ends(site, "14-1", started,
+	     (struct result){.how = RESULT_EXITED, .cpu_ms = 39000, .memory_kib = 300 << 10, .session = 79});
+	small_pass(site, 20);
+	ends(site, "14-2", started,
+	     (struct result){
+		     .how = RESULT_EXITED, .status = 3, .cpu_ms = 30000, .memory_kib = 20 << 10, .session = 80});
+}
+
 void small_live(struct site *site)
 {
 	small_pass(site, STARTED - NOW);
 	starts(site);
 	small_pass(site, 100);
-	ends(site, "1", (struct result){.how = RESULT_EXITED, .cpu_ms = 90000, .memory_kib = 2048, .session = 77});
+	ends(site, "1", STARTED,
+	     (struct result){.how = RESULT_EXITED, .cpu_ms = 90000, .memory_kib = 2048, .session = 77});
 	small_pass(site, 20);
-	ends(site, "2",
+	ends(site, "2", STARTED,
 	     (struct result){
 		     .how = RESULT_SIGNALED, .status = 9, .cause = CAUSE_MEMORY, .session = 78, .memory_kib = 9999});
 	ask(site, SMALL_BIN, "POST", "/v1/jobs/signal", "{\"ids\":[\"4\"],\"signal\":\"suspend\"}", 200);
 	starts(site);
-	small_pass(site, 1000);
+	small_pass(site, 100);
+	elements_run(site);
+	small_pass(site, 840);
 }

@@ -14,7 +14,8 @@
 /* Opens the site and submits its jobs; skips the test for users other than root, whose group was
  * recorded. */
 void small_open(void **state);
-/* Lets the jobs start; one ends, one is killed for its memory, one is suspended. */
+/* Lets the jobs start; one ends, one is killed for its memory, one is suspended; then an array, job
+ * 14, comes and ends. */
 void small_live(struct site *site);
 /* Lets time pass, and the server notice it. */
 void small_pass(struct site *site, int64_t seconds);
