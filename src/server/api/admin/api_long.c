@@ -381,7 +381,7 @@ struct log_work {
 	struct work work;
 	struct http_request *r;
 	struct accounting_reader *reader;
-	char id[64]; /* a job's number; "": all */
+	char id[64]; /* a job's number, with the index of an element; "": all */
 	struct asker who;
 	bool all; /* the client may see jobs of all users */
 	struct strbuf out;
@@ -457,8 +457,11 @@ void api_log(struct server *s, const struct call *c)
 	int64_t days = query_number(c, "days", 1);
 
 	w->r = c->r;
-	if (job)
-		snprintf(w->id, sizeof w->id, "%.*s", (int)strcspn(job, ".["), *job ? job : "-");
+	if (job) {
+		size_t n = strcspn(job, ".");
+		n -= n > 2 && strncmp(job + n - 2, "[]", 2) == 0 ? 2 : 0;
+		snprintf(w->id, sizeof w->id, "%.*s", (int)n, *job ? job : "-");
+	}
 	w->who = *c->w;
 	w->all = c->w->role >= ROLE_OPERATOR;
 	snprintf(dir, sizeof dir, "%s/accounting", s->instance->where.state);
