@@ -25,20 +25,37 @@ bool recorded_anew(void)
 	return golden && strcmp(golden, "write") == 0;
 }
 
+/* Returns the length of a random part with what is before it, which `ret` gets; 0: none. */
+static size_t random_part(const char *text, const char **ret)
+{
+	static const struct {
+		const char *before;
+		size_t digits; /* at least */
+	} parts[] = {{"-x", 8}, {"-", 12}, {":sb", 8}};
+
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		size_t n = strlen(parts[i].before),
+		       m = strncmp(text, parts[i].before, n) == 0 ? strspn(text + n, "0123456789abcdef") : 0;
+		*ret = parts[i].before;
+		if (m >= parts[i].digits)
+			return n + m;
+	}
+	return 0;
+}
+
 void recorded_put(struct strbuf *out, const struct site *site, const char *text)
 {
+	const char *before;
+
 	for (size_t n; *text; text += n) {
-		bool tag = strncmp(text, "-x", 2) == 0;
-		n = *text == '-' ? strspn(text + 1 + tag, "0123456789abcdef") : 0;
 		if (strncmp(text, site->dir, strlen(site->dir)) == 0) {
 			n = strlen(site->dir);
 			strbuf_puts(out, "DIR");
 		} else if (strncmp(text, SHUNT_VERSION, strlen(SHUNT_VERSION)) == 0) {
 			n = strlen(SHUNT_VERSION);
 			strbuf_puts(out, "VERSION");
-		} else if (n >= (tag ? 8 : 12)) {
-			n += 1 + tag;
-			strbuf_puts(out, "-x");
+		} else if ((n = random_part(text, &before))) {
+			strbuf_printf(out, "%s...", before);
 		} else {
 			n = 1;
 			strbuf_add(out, text, 1);

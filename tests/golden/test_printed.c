@@ -33,6 +33,9 @@
 #include "base/file.h"
 #include "golden/recorded.h"
 #include "golden/small.h"
+#include "server/server.h"
+#include "server/settings/conf.h"
+#include "server/site/realm.h"
 #include "support/door.h"
 
 #define FOLDER SHUNT_ROOT "/tests/golden/"
@@ -103,6 +106,22 @@ static int no_file(const char *path, int flags, int mode)
 	return -1;
 }
 
+/* Gives the server an address for other machines, and a token of each kind. */
+static void realm_open(struct site *site)
+{
+	static const char *const tokens[] = {"{\"kind\":\"join\",\"uses\":3,\"name\":\"n7\"}",
+					     "{\"kind\":\"login\",\"label\":\"laptop\"}",
+					     "{\"kind\":\"site\",\"name\":\"east\"}"};
+	struct err err;
+
+	assert_int_equal(conf_set(site->s->conf, "cluster.listen", "7722", &err), 0);
+	assert_int_equal(conf_set(site->s->conf, "cluster.address", "head.example.org:7722", &err), 0);
+	assert_int_equal(realm_begin(site->s, &err), 0);
+	realm_locate(site->s);
+	for (size_t i = 0; i < sizeof tokens / sizeof *tokens; i++)
+		assert_int_equal(site_ask(site, i == 1 ? SMALL_DAEMON : 0, "POST", "/v1/tokens", tokens[i]), 201);
+}
+
 static void test_printed(void **state)
 {
 	struct strbuf recorded = {0};
@@ -111,6 +130,7 @@ static void test_printed(void **state)
 
 	small_open(state);
 	small_live(*state);
+	realm_open(*state);
 	strbuf_clear(&printed);
 	umask(022);
 	setenv("ROOT", SHUNT_ROOT, 1);
