@@ -2,6 +2,7 @@
  * qmgr.c - `qmgr`: changes and shows the server, its queues, nodes and named objects, in the
  * language of client/qmgr.h.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -291,13 +292,24 @@ static void input_do(struct change *ch, const struct arguments *a, struct active
 	strbuf_fini(&text);
 }
 
+/* Drops messages: at the descriptor, since the stream (screen.h) can't be opened again. */
+static bool messages_drop(void)
+{
+	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	bool done = fd >= 0 && dup2(fd, STDERR_FILENO) >= 0;
+
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
+
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct arguments *a = arguments;
 	struct change ch;
 	int code = EXIT_FAILED;
 
-	if (a->silent && !freopen("/dev/null", "w", stderr))
+	if (a->silent && !messages_drop())
 		return EXIT_FAILED;
 	struct active active = {.arena = arena_create()};
 	if (change_open(&ch, c)) {
