@@ -5,6 +5,7 @@
  * A file is both the list of commands and the record:
  *	$ qstat 3	a command of the user of most jobs, whose standard input is a script
  *	$ sudo qmgr	a command of root
+ *	$ qsub <<< ...	a command with this standard input
  *	| ...		its standard output
  *	! ...		its standard error
  *	> ...		its requests that change something, with their bodies
@@ -24,12 +25,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <wordexp.h>
 
 #include <cmocka.h>
 
+#include "base/fdio.h"
 #include "base/file.h"
 #include "golden/recorded.h"
 #include "golden/small.h"
@@ -58,8 +61,26 @@ static void put(const struct site *site, const char *mark, const char *text)
 	strbuf_fini(&line);
 }
 
+/* Takes the standard input off a line, where \n is a newline; the script if there is none. */
+static void input_take(char *line, struct strbuf *ret)
+{
+	char *at = strstr(line, " <<< ");
+
+	if (!at) {
+		strbuf_puts(ret, SCRIPT);
+		return;
+	}
+	*at = '\0';
+	for (at += 5; *at; at++) {
+		bool escape = strncmp(at, "\\n", 2) == 0;
+		strbuf_add(ret, escape ? "\n" : at, 1);
+		at += escape;
+	}
+	strbuf_puts(ret, "\n");
+}
+
 /* Runs a command as the user of most jobs; after "sudo" as root. */
-static void command_run(struct door *d, const struct site *site, const char *line)
+static void command_run(struct door *d, const struct site *site, char *line)
 {
 	char still[64], home[96], *env[] = {still,
 					    home,
@@ -71,25 +92,30 @@ static void command_run(struct door *d, const struct site *site, const char *lin
 					    "TZ=UTC",
 					    NULL};
 	bool root = strncmp(line, "sudo ", 5) == 0;
+	struct strbuf input = {0};
 	struct visit v;
 	wordexp_t words;
 
+	input_take(line, &input);
 	if (wordexp(line, &words, WRDE_NOCMD) != 0)
 		fail_msg("%s: not a command", line);
 	snprintf(still, sizeof still, "SHUNT_STILL=%lld", (long long)site->now);
 	snprintf(home, sizeof home, "SHUNT_HOME=%s", site->dir);
-	door_run(d, root ? 0 : SMALL_DAEMON, program, words.we_wordv + root, env, SCRIPT, &v);
+	door_run(d, root ? 0 : SMALL_DAEMON, program, words.we_wordv + root, env, input.text, &v);
+	if (strstr(strbuf_text(&v.err), "Sanitizer") || strstr(strbuf_text(&v.err), "runtime error:"))
+		fail_msg("%s: %s", line, strbuf_text(&v.err));
 	put(site, "|", strbuf_text(&v.out));
 	put(site, "!", strbuf_text(&v.err));
 	put(site, ">", strbuf_text(&v.changes));
 	if (v.status)
 		strbuf_printf(&printed, "= %d\n", v.status);
 	visit_fini(&v);
+	strbuf_fini(&input);
 	wordfree(&words);
 }
 
 /* Does what a line of the file asks for; other lines are the record. */
-static void line_run(struct door *d, struct site *site, const char *line)
+static void line_run(struct door *d, struct site *site, char *line)
 {
 	if (*line && strchr("#+$", *line))
 		strbuf_printf(&printed, "%s%s\n", printed.n ? "\n" : "", line);
@@ -99,11 +125,17 @@ static void line_run(struct door *d, struct site *site, const char *line)
 		command_run(d, site, line + 2);
 }
 
-/* No job has left output. */
-static int no_file(const char *path, int flags, int mode)
+/* Job 1 has left output, the others have not. */
+static int output_open(const char *path, int flags, int mode)
 {
-	errno = ENOENT;
-	return -1;
+	static const char text[] = "one\ntwo\nthree\nfour";
+	int fd = strstr(path, "ends.o1") ? memfd_create("output", MFD_CLOEXEC) : -1;
+
+	if (fd < 0)
+		errno = ENOENT;
+	else if (fd_write(fd, text, sizeof text - 1) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		abort();
+	return fd;
 }
 
 /* Gives the server an address for other machines, and a token of each kind. */
@@ -134,7 +166,7 @@ static void test_printed(void **state)
 	strbuf_clear(&printed);
 	umask(022);
 	setenv("ROOT", SHUNT_ROOT, 1);
-	bare_opens = no_file;
+	bare_opens = output_open;
 	struct door *d = door_open(*state);
 	assert_int_equal(chdir(((struct site *)*state)->dir), 0);
 	assert_int_equal(file_read(path, 0, 4 << 20, &recorded), 0);
