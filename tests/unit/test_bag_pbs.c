@@ -15,6 +15,8 @@
 #include <cmocka.h>
 
 #include "bag/batch.h"
+#include "bag/files.h"
+#include "base/file.h"
 #include "base/timetext.h"
 #include "support/words.h"
 
@@ -396,13 +398,130 @@ static void forms(void **state)
 	}
 }
 
-int main(void)
+/* ---- a Shunt server that this program stands in for ---- */
+
+/* Notes how it was called, and answers as the server's commands would: one job, which runs. */
+static int stand_in(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(lines),	    cmocka_unit_test(states),
-					   cmocka_unit_test(openpbs_lines), cmocka_unit_test(openpbs_plan),
-					   cmocka_unit_test(plan),	    cmocka_unit_test(fillers),
-					   cmocka_unit_test(commands),	    cmocka_unit_test(forms),
-					   cmocka_unit_test(own_plan),	    cmocka_unit_test(own_places)};
+	FILE *f = fopen(getenv("RECORD"), "a");
+
+	fprintf(f, "%s %s:", getenv("SHUNT_HOME") ? getenv("SHUNT_HOME") : "-",
+		getenv("SHUNT_CLUSTER") ? getenv("SHUNT_CLUSTER") : "-");
+	for (int i = 1; i < argc; i++)
+		fprintf(f, " %s", argv[i]);
+	fprintf(f, "\n");
+	fclose(f);
+	if (strcmp(argv[1], "qsub") == 0)
+		puts("12.east");
+	else if (strcmp(argv[1], "qselect") == 0)
+		puts("12.east");
+	else if (strcmp(argv[1], "qstat") == 0)
+		puts("Job Id: 12.east\n    Job_Name = sb12-1\n    job_state = R\n");
+	return 0;
+}
+
+static int prepared(void *arg, const struct provider_request *r, int64_t nodes, const char *key, struct strbuf *command,
+		    struct err *err)
+{
+	(void)arg, (void)r, (void)key, (void)err;
+	strbuf_printf(command, "exec worker --nodes %d", (int)nodes);
+	return 0;
+}
+
+static void over(void *arg, int id)
+{
+	*(int *)arg = id;
+}
+
+static void progress(void *arg, char ret[PROGRESS_SIZE])
+{
+	(void)arg;
+	strcpy(ret, "3 of 4");
+}
+
+static void warn(void *arg, const char *text)
+{
+	(void)arg;
+	fail_msg("%s", text);
+}
+
+static bool file_has(const char *path, const char *text)
+{
+	struct strbuf all = {0};
+	bool found = file_read(path, 0, 1 << 20, &all) == 0 && strstr(strbuf_text(&all), text);
+
+	strbuf_fini(&all);
+	return found;
+}
+
+/* Lets the provider work until a file has a text. */
+static void poll_until(struct provider *p, const char *path, const char *text)
+{
+	for (; !file_has(path, text); usleep(1000))
+		p->kind->poll(p, 1000);
+}
+
+/* A request to a server of one's own, which is named by its directory, from its submission to its
+ * cancellation: the commands, and what its script runs. */
+static void requests_of_a_server(void **state)
+{
+	char dir[] = "/tmp/shunt-test-XXXXXX", record[64], script[64], wanted[512];
+	int last = 0;
+	struct provider_user user = {.dir = dir,
+				     .tag = "shunt@/srv/own:sb12",
+				     .pace = 600,
+				     .prepare = prepared,
+				     .over = over,
+				     .progress = progress,
+				     .warn = warn,
+				     .arg = &last};
+	struct provider_options options = {.words = "-q fast",
+					   .requests = 1,
+					   .processors = 8,
+					   .seconds = 3600,
+					   .shape = {.each = 4, .memory = 500}};
+	struct err err;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(record, sizeof record, "%s/record", dir);
+	snprintf(script, sizeof script, "%s/sb12-1.sh", dir);
+	setenv("RECORD", record, 1);
+	setenv("SHUNT_CLUSTER", "other", 1);
+	struct provider *p = provider_create("shunt", &user, &options, &err);
+	assert_int_equal(p->kind->request(p, 8, 60, &err), 1);
+	poll_until(p, record, "qsub");
+	snprintf(wanted, sizeof wanted,
+		 "/srv/own -: qsub -N sb12-1 -r n -j oe -o %.*sout -l nodes=2:ppn=4,walltime=60 "
+		 "-l mem=4000kb -q fast %s\n",
+		 (int)strlen(script) - 2, script, script);
+	assert_true(file_has(record, wanted));
+	assert_true(file_has(script, "\nexec worker --nodes 2\n"));
+	poll_until(p, record, "/srv/own -: qalter -W label=3 of 4 12.east\n");
+	assert_true(file_has(record, "/srv/own -: qstat -f 12.east\n"));
+	p->kind->cancel(p, 1);
+	assert_int_equal(last, 1);
+	poll_until(p, record, "/srv/own -: qdel 12.east\n");
+	p->kind->destroy(p);
+	files_remove(dir);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		return stand_in(argc, argv);
+
+	const struct CMUnitTest tests[] = {cmocka_unit_test(lines),
+					   cmocka_unit_test(states),
+					   cmocka_unit_test(openpbs_lines),
+					   cmocka_unit_test(openpbs_plan),
+					   cmocka_unit_test(plan),
+					   cmocka_unit_test(fillers),
+					   cmocka_unit_test(commands),
+					   cmocka_unit_test(forms),
+					   cmocka_unit_test(own_plan),
+					   cmocka_unit_test(own_places),
+					   cmocka_unit_test(requests_of_a_server)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
