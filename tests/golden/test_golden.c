@@ -20,6 +20,8 @@
 
 #include "base/lines.h"
 #include "base/strbuf.h"
+#include "golden/recorded.h"
+#include "sim/bagsim.h"
 #include "sim/sim.h"
 
 #define FOLDER SHUNT_ROOT "/tests/golden/"
@@ -178,9 +180,44 @@ static void test_paced(void **state)
 	strbuf_fini(&paced);
 }
 
+/* Bags of tasks on a cluster that runs a workload, by every heuristic: when they are done, what of
+ * their requests was wasted, and how many were made, replaced and cut off. */
+static void test_bags(void **state)
+{
+	static const struct bag_case cases[] = {
+		{.limits = {4, 64, 18 * 3600}, .type = {40, 600, 1}},
+		{.limits = {3, 32, 2 * 3600}, .type = {300, 600, 2}},
+		{.limits = {8, 64, 18 * 3600}, .type = {2000, 30, 4}},
+	};
+	struct strbuf text = {0};
+	struct workload *w;
+	struct err err;
+
+	if (workload_read(FOLDER "flat.work", RULES_SITE, 0, &w, &err) != 0)
+		fail_msg("%s", err.text);
+	for (int h = 0; h < ADAPTER_HEURISTICS; h++) {
+		struct bagsim *b = bagsim_create(w, 64);
+		strbuf_printf(&text, "heuristic %s\n", adapter_name((enum adapter_heuristic)h));
+		for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {
+			struct bag_case c = cases[i / 2];
+			c.heuristic = (enum adapter_heuristic)h;
+			c.seed = i;
+			bagsim_advance(b, 20000 * ((int64_t)i + 1));
+			struct bag_outcome o = bagsim_bag(b, &c, 10 * 86400);
+			strbuf_printf(&text, "%lld %.0f %.0f %lld %lld %lld\n", (long long)o.seconds, o.allocated,
+				      o.wasted, (long long)o.requests, (long long)o.replaced, (long long)o.cut);
+		}
+		bagsim_destroy(b);
+	}
+	workload_destroy(w);
+	recorded_compare(FOLDER "bags.txt", "heuristic ", &text);
+	strbuf_fini(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_bags),
 		{goldens[0].name, test_golden, NULL, NULL, (void *)&goldens[0]},
 		{goldens[1].name, test_golden, NULL, NULL, (void *)&goldens[1]},
 		{goldens[2].name, test_golden, NULL, NULL, (void *)&goldens[2]},
