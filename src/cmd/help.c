@@ -9,9 +9,14 @@
 
 static void list_print(FILE *out, bool own)
 {
+	int width = 0;
+
+	for (int i = 0; i < ncommands; i++)
+		if (!commands[i]->hidden && commands[i]->own == own && (int)strlen(commands[i]->name) > width)
+			width = (int)strlen(commands[i]->name);
 	for (int i = 0; i < ncommands; i++)
 		if (!commands[i]->hidden && commands[i]->own == own)
-			fprintf(out, "  %-18s  %s\n", commands[i]->name, commands[i]->about);
+			fprintf(out, "  %-*s  %s\n", width, commands[i]->name, commands[i]->about);
 }
 
 /* The commands that `shunt` alone shows. */
