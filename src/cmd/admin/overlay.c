@@ -111,7 +111,7 @@ const struct command command_overlay_add = {
 	.operands = "PLACE [-- OPTION...]",
 	.operand_kind = OPTION_WORD,
 	.operand_words = "slurm pbs shunt:",
-	.about = "Let nodes come from another batch system while jobs wait.",
+	.about = "Borrow nodes from another batch system while jobs wait.",
 	.details =
 		"PLACE is slurm or pbs, whose commands must be in the server's PATH, or shunt:CLUSTER, a Shunt server that 'shunt clusters' lists. OPTIONs go to sbatch or qsub. Allocations are requested as the user of this server, "
 		"in whose name jobs run there. No job is started that would outlast its node's allocation.",

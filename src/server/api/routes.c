@@ -521,7 +521,7 @@ const struct route routes[] = {
 	 .summary = "Clusters that nodes come from while jobs wait", .answer = &overlays_answer,
 	 .answered = "The overlays, with the allocations that are requested or running."},
 	{"PUT", "/v1/overlays/*", "putOverlay", MAY_MANAGER, .changes = true, .body = &overlay_body,
-	 .handle = api_overlay_put, .tag = "overlays", .summary = "Let nodes come from another cluster while jobs wait",
+	 .handle = api_overlay_put, .tag = "overlays", .summary = "Borrow nodes from another cluster while jobs wait",
 	 .status = 201, .codes = CODE(BAD_REQUEST) | CODE(BAD_STATE),
 	 .example =
 		 "{\"place\": \"slurm\", \"words\": \"-p long\", \"tag\": \"slurm:shunt-bag-0123456789ab\", \"max_nodes\": 16, "
