@@ -28,6 +28,7 @@
 #define NODES "n[1-4]:cpus=8:mem=8gb"
 #define USER 65534
 #define HOUR 3600
+#define NOW INT64_C(1800000000)
 
 static int setup(void **state)
 {
@@ -134,6 +135,33 @@ static void guaranteed_after_another(void **state)
 		strbuf_fini(&a[i].body);
 }
 
+/* The answer to a repetition was lost, and the request comes again with its key: nothing is
+ * submitted twice, though the job is gone by then. */
+static void again_with_its_key(void **state)
+{
+	struct site *f = *state;
+
+	bare_clock(NOW * 1000000);
+	site_reopen(f);
+	assert_int_equal(site_set(f, "keep_completed", "1"), 200);
+	assert_int_equal(ask(f, USER, "/v1/jobs", "{\"script\":\"true\",\"hold\":\"u\"}"), 201);
+	for (int i = 0; i < 3; i++) {
+		struct bare_answer a = {0};
+		struct http_request *r =
+			bare_begin(f->s, USER, "POST", "/v1/jobs/1/again", i < 2 ? "one" : "two", "{}", &a);
+		finish(f, &r, 1);
+		assert_int_equal(a.status, i == 0 ? 201 : i == 1 ? 200 : 404);
+		if (i < 2)
+			assert_non_null(strstr(a.body.text, "\"number\":2,"));
+		strbuf_fini(&a.body);
+		ask(f, getuid(), "/v1/jobs/delete", "{\"ids\":[\"1\"],\"purge\":true}");
+		bare_clock((NOW + 10 * (i + 1)) * 1000000);
+		for (int k = 0; k < 5; k++)
+			server_turn(f->s);
+	}
+	bare_clock(0);
+}
+
 /* The one who alters it is not its owner, and nobody has looked its owner up since the server
  * began. */
 static void altered_by_another(void **state)
@@ -155,8 +183,6 @@ static void altered_by_another(void **state)
 	p = entry_get(f->s, 1)->spec;
 	assert_true(p->group && p->home);
 }
-
-#define NOW INT64_C(1800000000)
 
 /* Nothing is scheduled, and the time of a reservation passes: a restart does not take it for a
  * running job. */
@@ -320,6 +346,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(altered_in_part, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(quota_taken_meanwhile, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(guaranteed_after_another, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(again_with_its_key, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(altered_by_another, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(overdue, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(dry_run_in_slices, setup, site_teardown),
