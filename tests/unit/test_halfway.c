@@ -107,8 +107,27 @@ static void quota_taken_meanwhile(void **state)
 	assert_non_null(
 		strstr(a[1].body.text, "it needs 01:00:00 of priority quota, and 00:00:00 of 01:00:00 is left"));
 	assert_int_equal(left(f, QUOTA_PRIORITY), 0);
+	site_reopen(f);
+	assert_int_equal(site_ask(f, USER, "GET", "/v1/jobs/1", NULL), 200);
+	assert_int_equal(site_ask(f, USER, "GET", "/v1/jobs/2", NULL), 404); /* what was stored of it is gone */
 	for (int i = 0; i < 2; i++)
 		strbuf_fini(&a[i].body);
+}
+
+/* There is enough for each of the jobs, but not for all of them: none is in the store. */
+static void refused_together(void **state)
+{
+#define LONG "{\"script\":\"true\",\"hold\":\"u\",\"resources\":[\"walltime=3:00:00\"]}"
+	struct site *f = *state;
+
+	give(f, 5, 0);
+	assert_int_equal(ask(f, USER, "/v1/jobs", "{\"jobs\":[" LONG "," LONG "]}"), 422);
+	assert_int_equal(left(f, QUOTA_NORMAL), 5 * HOUR);
+	for (int restarts = 0; restarts < 2; restarts++) {
+		assert_int_equal(site_ask(f, USER, "GET", "/v1/jobs", NULL), 200);
+		assert_non_null(strstr(f->a.body.text, "\"jobs\":[]"));
+		site_reopen(f);
+	}
 }
 
 /* A job that came just before, about which nothing is decided yet, takes the nodes first: a
@@ -346,6 +365,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(altered_in_part, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(quota_taken_meanwhile, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(guaranteed_after_another, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(refused_together, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(again_with_its_key, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(altered_by_another, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(overdue, setup, site_teardown),
