@@ -222,8 +222,11 @@ static void rest_show(void)
 	};
 
 	strbuf_puts(&shown, "\n==== the rest\n");
+	show(ROOT, "/v1/events"); /* from now on events are kept */
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		show_change(rows[i].uid, rows[i].method, rows[i].path, rows[i].body);
+	server_turn(site->s);
+	show(ROOT, "/v1/events?after=0");
 }
 
 static void test_shown(void **state)

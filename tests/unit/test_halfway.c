@@ -154,8 +154,29 @@ static void guaranteed_after_another(void **state)
 		strbuf_fini(&a[i].body);
 }
 
-/* The answer to a repetition was lost, and the request comes again with its key: nothing is
- * submitted twice, though the job is gone by then. */
+/* Sends a request with a key. */
+static int ask_keyed(struct site *f, const char *path, const char *key, const char *body)
+{
+	struct bare_answer a = {0};
+	struct http_request *r = bare_begin(f->s, USER, "POST", path, key, body, &a);
+
+	finish(f, &r, 1);
+	strbuf_fini(&f->a.body);
+	f->a = a;
+	return a.status;
+}
+
+/* Deletes jobs, and lets the server forget them. */
+static void forget(struct site *f, int64_t now)
+{
+	ask(f, getuid(), "/v1/jobs/delete", "{\"ids\":[\"1\",\"3[]\"],\"purge\":true}");
+	bare_clock(now * 1000000);
+	for (int i = 0; i < 5; i++)
+		server_turn(f->s);
+}
+
+/* The answer was lost, and the request comes again with its key: nothing is submitted twice, though
+ * the server has forgotten the jobs by then. */
 static void again_with_its_key(void **state)
 {
 	struct site *f = *state;
@@ -164,20 +185,16 @@ static void again_with_its_key(void **state)
 	site_reopen(f);
 	assert_int_equal(site_set(f, "keep_completed", "1"), 200);
 	assert_int_equal(ask(f, USER, "/v1/jobs", "{\"script\":\"true\",\"hold\":\"u\"}"), 201);
-	for (int i = 0; i < 3; i++) {
-		struct bare_answer a = {0};
-		struct http_request *r =
-			bare_begin(f->s, USER, "POST", "/v1/jobs/1/again", i < 2 ? "one" : "two", "{}", &a);
-		finish(f, &r, 1);
-		assert_int_equal(a.status, i == 0 ? 201 : i == 1 ? 200 : 404);
-		if (i < 2)
-			assert_non_null(strstr(a.body.text, "\"number\":2,"));
-		strbuf_fini(&a.body);
-		ask(f, getuid(), "/v1/jobs/delete", "{\"ids\":[\"1\"],\"purge\":true}");
-		bare_clock((NOW + 10 * (i + 1)) * 1000000);
-		for (int k = 0; k < 5; k++)
-			server_turn(f->s);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(ask_keyed(f, "/v1/jobs/1/again", "one", "{}"), i ? 200 : 201);
+		assert_non_null(strstr(f->a.body.text, "\"number\":2,"));
+		assert_int_equal(
+			ask_keyed(f, "/v1/jobs", "two", "{\"script\":\"true\",\"hold\":\"u\",\"array\":\"1-2\"}"),
+			i ? 200 : 201);
+		assert_non_null(strstr(f->a.body.text, "\"id\":\"3[].bare\","));
+		forget(f, NOW + 10 * (i + 1));
 	}
+	assert_int_equal(ask_keyed(f, "/v1/jobs/1/again", "three", "{}"), 404);
 	bare_clock(0);
 }
 
