@@ -13,6 +13,7 @@
 
 #include "base/outcome.h"
 #include "rules/gate.h"
+#include "server/api/jobs/show.h"
 #include "server/api/jobs/show_internal.h"
 #include "server/api/stream/events.h"
 #include "server/job/entry.h"
@@ -237,9 +238,27 @@ static void every_end_has_words(void **state)
 		assert_string_equal(outcome_text(rows[i].status, rows[i].cause, buf, sizeof buf), rows[i].words);
 }
 
+/* The CPUs of each node, in the order of the nodes; one name begins with another. */
+static void vnodes(void **state)
+{
+	static const char *const rows[][2] = {
+		{"n1/0", "(n1:ncpus=1)"},
+		{"n1/0+n1/1+n10/0+n2/3+n2/4+n2/5", "(n1:ncpus=2)+(n10:ncpus=1)+(n2:ncpus=3)"},
+		{"n10/0+n1/0", "(n10:ncpus=1)+(n1:ncpus=1)"},
+	};
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct strbuf text = {0};
+		vnodes_format(rows[i][0], &text);
+		assert_string_equal(strbuf_text(&text), rows[i][1]);
+		strbuf_fini(&text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(vnodes),
 		cmocka_unit_test_setup_teardown(every_reason_is_shown, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(every_event_has_words, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(many_nodes_are_counted, setup, site_teardown),
