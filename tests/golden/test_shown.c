@@ -203,6 +203,8 @@ static void rest_show(void)
 		{SMALL_DAEMON, "POST", "/v1/jobs/delete", IDS("\"8\",\"9\",\"11[1]\",\"1\"", ",\"message\":\"m\"")},
 		{ROOT, "PATCH", "/v1/qos/high?dry_run=true", SET("priority", "11")},
 		{ROOT, "PATCH", "/v1/qos/high?dry_run=true", SET("priority", "x")},
+		{ROOT, "PATCH", "/v1/queues/long?dry_run=true", SET("priority", "3")},
+		{ROOT, "PATCH", "/v1/nodes/n1?dry_run=true", "{\"note\":\"x\"}"},
 		{ROOT, "PATCH", "/v1/qos/high?new=true", SET("priority", "12")},
 		{ROOT, "PATCH", "/v1/qos/low?new=false", SET("priority", "12")},
 		{ROOT, "GET", "/v1/qos", NULL},

@@ -21,6 +21,9 @@ static const char *value_of(const struct field *f, const struct http_request *r)
 
 int query_check(const struct route *route, const struct http_request *r, struct err *err)
 {
+	const char *dry = request_query(r, "dry_run");
+	bool tried = false;
+
 	for (const struct field *f = route->query; f && f->name; f++) {
 		const char *text = value_of(f, r);
 		int rc = text		    ? field_check_text(f, text, err)
@@ -28,7 +31,11 @@ int query_check(const struct route *route, const struct http_request *r, struct 
 					    : 0;
 		if (rc < 0)
 			return rc;
+		tried = tried || strcmp(f->name, "dry_run") == 0;
 	}
+	/* Unknown parameters are ignored; not this one, which says that nothing must change. */
+	if (route->changes && !tried && dry && *dry && strcmp(dry, "false") != 0)
+		return err_set(err, -EINVAL, "dry_run: this change can't be tried, only made");
 	return 0;
 }
 
