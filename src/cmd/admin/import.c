@@ -153,15 +153,16 @@ static void result_print(const struct import *i, int64_t unfinished, bool json)
 		json_decref(out);
 		return;
 	}
-	printf("%lld jobs: %lld added, %lld already in the history.\n", (long long)i->read, (long long)i->added,
-	       (long long)i->known);
+	printf("%lld job%s: %lld added, %lld already in the history.\n", (long long)i->read, i->read == 1 ? "" : "s",
+	       (long long)i->added, (long long)i->known);
 	if (i->too_old)
 		printf("%lld ended before what keep_history keeps, and were left out.\n", (long long)i->too_old);
 	if (unfinished)
 		printf("%lld had not ended, or these files do not say how, and were left out.\n",
 		       (long long)unfinished);
 	if (i->bad)
-		printf("%lld lines could not be read, and were left out.\n", (long long)i->bad);
+		printf("%lld line%s could not be read, and %s left out.\n", (long long)i->bad, i->bad == 1 ? "" : "s",
+		       i->bad == 1 ? "was" : "were");
 }
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
