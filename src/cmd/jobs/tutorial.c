@@ -178,7 +178,7 @@ static int step_run(struct tour *t, const struct step *s)
 	print_wrapped(stdout, about.text, 0, 0);
 	printf("\n$ %s\n", line.text);
 	fflush(stdout);
-	if (s->does == AWAIT && !job_await(t, t->ids.v[t->ids.n - 1]))
+	if (interrupted || (s->does == AWAIT && !job_await(t, t->ids.v[t->ids.n - 1])))
 		code = EXIT_FAILED;
 	if (code == EXIT_OK)
 		code = line_run(line.text, s->does == SUBMIT ? &out : NULL);
@@ -214,7 +214,7 @@ static void tour_end(struct tour *t, const char *directory)
 
 static int run(const struct command *c, const void *arguments, const struct operands *operands)
 {
-	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 	struct tour t = {.c = c, .asks = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)};
 	const char *tmp = getenv("TMPDIR");
 	char directory[PATH_MAX];
