@@ -32,6 +32,7 @@ struct screen {
 	char begun[4];
 	size_t nbegun;
 	struct strbuf in, out; /* empty between writes; kept to reuse their memory */
+	int failed;	       /* errno of the first write that failed; 0: none did */
 };
 
 static struct screen screens[] = {{.fd = STDOUT_FILENO}, {.fd = STDERR_FILENO}};
@@ -64,6 +65,8 @@ static ssize_t screen_write(void *cookie, const char *data, size_t n)
 		rc = fd_write(s->fd, data, n);
 	else
 		rc = clean_write(s, data, n);
+	if (rc < 0 && !s->failed)
+		s->failed = -rc;
 	errno = -rc;
 	return rc < 0 ? FAILED : (ssize_t)all;
 }
@@ -86,8 +89,8 @@ int screen_end(int code)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
-	if (errno != EPIPE)
-		fprintf(stderr, "shunt: standard output: %s\n", strerror(errno));
+	if (screens[0].failed != EPIPE)
+		fprintf(stderr, "shunt: standard output: %s\n", strerror(screens[0].failed));
 	return code == EXIT_OK ? EXIT_FAILED : code;
 }
 
