@@ -186,8 +186,11 @@ static void test_rooms(void **state)
 	struct ear *a;
 
 	a = ear_start(n);
+	assert_int_equal(local_backlog(a->e), 0);
 	local_order(a->e, &room);
+	assert_int_equal(local_backlog(a->e), 1);
 	await(a, "[ready 1.1]");
+	assert_int_equal(local_backlog(a->e), 0);
 	assert_true(listed(a, "[1.1 runs ready]"));
 	local_order(a->e, &job);
 	await(a, "[ended 2.1]");
@@ -232,6 +235,7 @@ static void test_lost(void **state)
 
 	local_order(a->e, &(struct order){.id = "x", .tag = "2.1", .user = n->user});
 	await(a, "[refused 2.1]");
+	assert_int_equal(local_backlog(a->e), 0);
 	ear_stop(a);
 }
 
