@@ -123,6 +123,17 @@ static void test_devices(void **state)
 	uv_run(&p->loop, UV_RUN_NOWAIT);
 }
 
+/* Devices that are still there at the end are closed, each once. */
+static void test_devices_at_the_end(void **state)
+{
+	struct place *p = *state;
+
+	assert_int_equal(mkfifo(at(p, "input/event0"), 0600), 0);
+	assert_int_equal(mkfifo(at(p, "input/event1"), 0600), 0);
+	senses_look(p->s);
+	assert_int_equal(senses_devices(p->s), 2);
+}
+
 static void test_terminals(void **state)
 {
 	struct place *p = *state;
@@ -209,6 +220,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_devices, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_devices_at_the_end, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_terminals, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_boot, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_console, setup, teardown),
