@@ -462,23 +462,22 @@ void cgroup_enter(const struct cgroup *c, const char *tag)
 			value_write(c->dir[i], tag, "tasks", "0");
 }
 
-bool cgroup_kill(const struct cgroup *c, const char *tag)
+void cgroup_kill(const struct cgroup *c, const char *tag)
 {
 	char path[4400];
 	const char *dir = c->dir[0];
 
 	snprintf(path, sizeof path, "%s/%s", dir ? dir : "", tag);
 	if (c->kind == CGROUP_NONE || access(path, F_OK))
-		return false;
+		return;
 	if (c->kind == CGROUP_V2 && !value_write(dir, tag, "cgroup.kill", "1"))
-		return true;
+		return;
 
 	/* Freeze them first: frozen processes can't fork while the others are killed. */
 	const char *file = c->kind == CGROUP_V2 ? "cgroup.freeze" : "freezer.state";
 	value_write(dir, tag, file, c->kind == CGROUP_V2 ? "1" : "FROZEN");
 	procs_kill(dir, tag);
 	value_write(dir, tag, file, c->kind == CGROUP_V2 ? "0" : "THAWED");
-	return true;
 }
 
 void cgroup_remove(const struct cgroup *c, const char *tag)

@@ -38,8 +38,8 @@ int cgroup_create(const struct cgroup *c, const struct order *o, struct err *err
 int cgroup_open(const struct cgroup *c, const char *tag);
 /* v1: moves the calling process into the group */
 void cgroup_enter(const struct cgroup *c, const char *tag);
-/* Sends SIGKILL to its processes; returns false if there are none. */
-bool cgroup_kill(const struct cgroup *c, const char *tag);
+/* Sends SIGKILL to its processes, if there are any. */
+void cgroup_kill(const struct cgroup *c, const char *tag);
 /* Removes the group. Kills what is still in it: adopted logins (pam/), which are not our
  * children. */
 void cgroup_remove(const struct cgroup *c, const char *tag);
