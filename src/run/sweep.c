@@ -43,30 +43,20 @@ static uint64_t job_of(const char *name)
 	return hash_bytes(part, n);
 }
 
-/* Opens a directory next to LIVE, to be read (O_RDONLY) or to look names up (O_PATH). */
-static int beside_open(int live, const char *name, int flags)
-{
-	char path[32];
+#define LOOKUP (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) /* to look names up */
 
-	snprintf(path, sizeof path, "../%s", name);
-	return openat(live, path, flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-}
-
-/* Opens a directory next to LIVE; NULL if there is none. */
-static DIR *directory_open(int live, const char *name)
+/* Opens a directory, to be read; NULL if there is none. */
+static DIR *directory_open(int at, const char *name)
 {
-	int fd = beside_open(live, name, O_RDONLY);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	if (fd >= 0 && !d)
-		close(fd);
-	return d;
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? NULL : fdopendir(fd);
 }
 
 /* Collects the jobs that have a live file. */
 static void jobs_find(int live, struct map *ret)
 {
-	int fd = openat(live, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	DIR *d = directory_open(live, ".");
 
 	for (struct dirent *e; d && (e = readdir(d));)
 		if (e->d_name[0] != '.')
@@ -120,8 +110,7 @@ static void tag_of(const char *dir, const char *name, char *ret, size_t size)
  * texts. */
 static void shared_sweep(int nodes, const char *name, int live)
 {
-	int fd = openat(nodes, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	DIR *d = directory_open(nodes, name);
 	char tag[300];
 	struct stat st;
 
@@ -129,17 +118,15 @@ static void shared_sweep(int nodes, const char *name, int live)
 		bool gone;
 		tag_of(name, e->d_name, tag, sizeof tag);
 		if (e->d_name[0] == '.')
-			gone = !fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+			gone = !fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
 			       st.st_nlink == 1;
 		else
 			gone = fstatat(live, tag, &st, AT_SYMLINK_NOFOLLOW) && errno == ENOENT;
 		if (gone)
-			unlinkat(fd, e->d_name, 0);
+			unlinkat(dirfd(d), e->d_name, 0);
 	}
 	if (d)
 		closedir(d);
-	else if (fd >= 0)
-		close(fd);
 	unlinkat(nodes, name, AT_REMOVEDIR); /* if it is empty */
 }
 
@@ -187,7 +174,7 @@ static bool tmp_sweep(DIR *d, int live)
 bool sweep_begin(int live, const struct identity *server)
 {
 	struct map jobs = {0};
-	DIR *nodes = directory_open(live, "nodes"), *tmp = directory_open(live, "tmp");
+	DIR *nodes = directory_open(live, "../nodes"), *tmp = directory_open(live, "../tmp");
 	bool found = false;
 
 	jobs_find(live, &jobs);
@@ -214,7 +201,7 @@ static void groups_drop(void)
 
 void sweep_finish(int live, const struct identity *server)
 {
-	static const char *const names[] = {"nodes", "tmp"};
+	static const char *const names[] = {"../nodes", "../tmp"};
 
 	groups_drop();
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -232,7 +219,7 @@ void sweep_finish(int live, const struct identity *server)
 /* Removes a job's node file, and the list of its GPUs, from a shared directory. */
 static void shared_remove(int nodes, const char *name, const char *job)
 {
-	int fd = openat(nodes, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(nodes, name, LOOKUP);
 	char gpus[300];
 
 	if (fd < 0)
@@ -246,7 +233,7 @@ static void shared_remove(int nodes, const char *name, const char *job)
 /* Names are looked up and no directory is read: many attempts may have been killed at once. */
 void sweep_attempt(int live, const char *tag, const struct identity *server)
 {
-	int nodes = beside_open(live, "nodes", O_PATH), tmp = beside_open(live, "tmp", O_PATH);
+	int nodes = openat(live, "../nodes", LOOKUP), tmp = openat(live, "../tmp", LOOKUP);
 	char job[256], own[300];
 	const char *rest;
 
