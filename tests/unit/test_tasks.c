@@ -23,10 +23,12 @@
 #include "engine/apart.h"
 #include "engine/tasks.h"
 #include "net/listener.h"
+#include "run/task.h"
 #include "support/nest.h"
 #include "support/wire.h"
 
 #define TAG "7.1"
+#define ALONE "8.1" /* a job on one host */
 
 struct host {
 	struct world *w;
@@ -157,14 +159,17 @@ static void room_open(struct world *w, int i)
 	nest_ready(n, TAG);
 }
 
+static void attempt_end(struct nest *n, const char *tag)
+{
+	nest_signal(n, tag, SIGKILL);
+	nest_result(n, tag);
+	nest_answer(n, ANSWER_DIED, tag);
+	live_remove(n->live, tag);
+}
+
 static void room_close(struct world *w, int i)
 {
-	struct nest *n = w->host[i].n;
-
-	nest_signal(n, TAG, SIGKILL);
-	nest_result(n, TAG);
-	nest_answer(n, ANSWER_DIED, TAG);
-	live_remove(n->live, TAG);
+	attempt_end(w->host[i].n, TAG);
 }
 
 static int world_create(void **state, const struct world *how)
@@ -584,9 +589,9 @@ static void test_refused(void **state)
 	refused(w, task_of("n2", "true"), false, "the connection to n2 failed");
 }
 
-/* From the network: a node's certificate alone does not suffice. */
-static void peer_refused(struct world *w, const char *name, enum cert_role role, uint64_t join, const char *node,
-			 const char *why)
+/* A task that comes from the network. */
+static void peer_answered(struct world *w, const char *name, enum cert_role role, uint64_t join, json_t *task,
+			  const char *answer)
 {
 	struct cert_names who = {.role = role, .join = join};
 	struct tls_context *c;
@@ -595,11 +600,58 @@ static void peer_refused(struct world *w, const char *name, enum cert_role role,
 	snprintf(who.name, sizeof who.name, "%s", name);
 	c = trust_issue(&w->trust, &who, 3600, false);
 	e.link = link_connect(&w->loop, c, w->host[1].address, CERT_NODE, &end_events, &e);
-	head_send(&e, task_of(node, "true"), NULL, 0);
+	head_send(&e, task, NULL, 0);
 	TURN_UNTIL(&w->loop, is_over(&e));
-	assert_holds(last_of(&e), why);
+	assert_holds(last_of(&e), answer);
 	client_close(w, &e);
 	tls_context_free(c);
+}
+
+/* A node's certificate alone does not suffice. */
+static void peer_refused(struct world *w, const char *name, enum cert_role role, uint64_t join, const char *node,
+			 const char *why)
+{
+	peer_answered(w, name, role, join, task_of(node, "true"), why);
+}
+
+/* A task for ALONE from a client that the server has checked. */
+static json_t *entry_of(const char *script)
+{
+	json_t *head = task_of("n2", script);
+
+	json_object_set_new(head, "tag", json_string(ALONE));
+	json_object_set_new(head, "await", json_true());
+	return head;
+}
+
+/* The server lets the owner of a job enter it: on its own machine with what the server names, not
+ * the client, and on a node. A job on one host has no list of hosts. */
+static void test_entered(void **state)
+{
+	struct world *w = *state;
+	const struct order_host server = {.name = "head", .address = ""};
+	struct end e = {0};
+	int pair[2];
+
+	for (int i = 0; i < 2; i++) {
+		struct order o = nest_order(w->host[i].n, ALONE, "exec sleep 1000");
+		nest_send(w->host[i].n, &o);
+		nest_answer(w->host[i].n, ANSWER_STARTED, ALONE);
+		nest_signal(w->host[i].n, ALONE, TASKS_WORD);
+	}
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair), 0);
+	tasks_enter(w->host[0].tasks, pair[1], w->host[0].n->uid, ALONE, &server);
+	e.link = link_open(&w->loop, pair[0], NULL, &end_events, &e);
+	head_send(&e, task_of("n2", "echo ${SHUNT_TAG%@*}"), NULL, 0);
+	TURN_UNTIL(&w->loop, is_over(&e));
+	assert_holds(last_of(&e), "\"status\":0");
+	assert_all(&e, "out", ALONE "\n");
+	client_close(w, &e);
+
+	peer_answered(w, "head", CERT_SERVER, 0, entry_of("exit 3"), "\"status\":3");
+	peer_answered(w, "n1", CERT_NODE, 7, entry_of("exit 3"), "your host has no part");
+	for (int i = 0; i < 2; i++)
+		attempt_end(w->host[i].n, ALONE);
 }
 
 static void test_peers(void **state)
@@ -823,6 +875,7 @@ static int tests_run(void)
 		BOTH(test_many),
 		BOTH(test_refused),
 		BOTH(test_peers),
+		BOTH(test_entered),
 		BOTH(test_impostor),
 		BOTH(test_revoked),
 		IN(setup_few, test_limits),
