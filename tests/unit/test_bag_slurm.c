@@ -411,8 +411,9 @@ static void poll_until_listed(struct provider *p, const char *dir, int64_t now, 
 		p->kind->poll(p, now);
 }
 
-/* A request is missing when several listings did not have it, not when the clock has jumped. */
-static void missing_by_listings(void **state)
+/* A request is missing when several listings did not have it, not when the clock has jumped. Its
+ * end is a failure, after which the next request waits, unless a worker came. */
+static void missing(bool joined)
 {
 	char dir[] = "/tmp/shunt-test-XXXXXX", path[4200], text[128];
 	int told = 0, n;
@@ -425,6 +426,7 @@ static void missing_by_listings(void **state)
 				     .warn = ignore,
 				     .arg = &told};
 	struct provider_options options = {.requests = 1, .processors = 8, .seconds = 3600, .shape.each = 1};
+	struct provider_limits limits;
 	struct provider_request r;
 	struct err err;
 
@@ -441,13 +443,35 @@ static void missing_by_listings(void **state)
 		poll_until_listed(p, dir, now + (int64_t)n * 86400, n);
 	p->kind->look(p, 1, &r);
 	assert_int_equal(r.state, REQUEST_PENDING);
-	for (; r.state == REQUEST_PENDING && n < 20; n++) {
+	if (joined)
+		p->kind->joined(p, 1);
+	p->kind->look(p, 1, &r);
+	assert_int_equal(r.state, joined ? REQUEST_RUNNING : REQUEST_PENDING);
+	for (; r.state != REQUEST_ENDED && n < 20; n++) {
 		poll_until_listed(p, dir, now + (int64_t)n * 86400, n);
 		p->kind->look(p, 1, &r);
 	}
 	assert_int_equal(r.state, REQUEST_ENDED);
+	p->kind->limits(p, &limits);
+	assert_int_equal(limits.pending, joined ? 1 : 0);
+	if (joined)
+		assert_string_equal(r.failure, "");
+	else
+		assert_non_null(strstr(r.failure, "job 12 ended before a worker came"));
 	p->kind->destroy(p);
 	files_remove(dir);
+}
+
+static void missing_by_listings(void **state)
+{
+	(void)state;
+	missing(false);
+}
+
+static void missing_after_a_worker_came(void **state)
+{
+	(void)state;
+	missing(true);
 }
 
 /* A request that is cancelled as one that waits has started meanwhile: it is over, its workers
@@ -551,6 +575,7 @@ int main(void)
 					   cmocka_unit_test(paused),
 					   cmocka_unit_test(shrunk),
 					   cmocka_unit_test(missing_by_listings),
+					   cmocka_unit_test(missing_after_a_worker_came),
 					   cmocka_unit_test(adopted),
 					   cmocka_unit_test(cancelled_when_it_starts)};
 
