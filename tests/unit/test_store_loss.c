@@ -299,6 +299,10 @@ static void lost_connection(void **state)
 	expect_sql(w, end, "1");
 	assert_int_equal(store_get_body(s, job_key(1, -1), &body, NULL), -ENOTCONN);
 	expect_body(s, job_key(1, -1), "b");
+	expect_sql(w, end, "1");
+	assert_int_equal(store_get_body(s, job_key(1, -1), &body, NULL), -ENOTCONN);
+	store_put_job(s, job_key(3, -1), "3", "b");
+	commit(s); /* which connects, as a reader does */
 	store_close(s);
 }
 
