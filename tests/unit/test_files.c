@@ -906,6 +906,22 @@ static void test_doubt(void **state)
 	}
 }
 
+/* The server is still trusted: its request is judged, here that the ticket is not its own. */
+static void test_doubt_of_server(void **state)
+{
+	struct world *w = *state;
+	struct order_file f[] = {file_to(w, FILE_OUT, NULL, HOME, at(w, HOME, "x.o"))};
+	struct order o = job(w, "1.1", "true\n", f, 1);
+	struct tls_context *node = trust_issue(&w->trust, &w->host[RUNS].who, 3600, false),
+			   *server = trust_issue(&w->trust, &w->host[SERVER].who, 3600, false);
+
+	files_trust(errands_files(w->host[HOME].errands), -1);
+	assert_non_null(strstr(answer_to(w, node, &o, NULL, NULL), "has not heard from the server"));
+	assert_non_null(strstr(answer_to(w, server, &o, NULL, NULL), "given to another host"));
+	tls_context_free(node);
+	tls_context_free(server);
+}
+
 static int tests_run(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -926,6 +942,7 @@ static int tests_run(void)
 		cmocka_unit_test_setup_teardown(test_revoked, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_revoked_home, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_doubt, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_doubt_of_server, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
