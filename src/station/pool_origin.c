@@ -319,6 +319,7 @@ void errand_add(struct pool *p, struct client *c, int number, const struct peer_
 	struct strbuf data = {0};
 	char *text = peer_start_write(start, &data);
 	json_t *head = json_loads(text, 0, NULL);
+	const char *why = NULL;
 	struct err err;
 
 	*e = (struct errand){.pool = p,
@@ -329,11 +330,14 @@ void errand_add(struct pool *p, struct client *c, int number, const struct peer_
 			     .live = live,
 			     .stage = RESERVED,
 			     .input_end = !input};
-	if (!pool_table_has(&p->table, need)) {
-		fail_tell(e, "no station of the pool has what it needs: see 'shunt pool status'");
-		errand_drop(e);
-	} else if (data.n > START_MAX || peer_start_read(head, data.text, data.n, e->arena, &e->start, &err) < 0) {
-		fail_tell(e, data.n > START_MAX ? "its arguments and its environment are longer than 1 MB" : err.text);
+	if (!pool_table_has(&p->table, need))
+		why = "no station of the pool has what it needs: see 'shunt pool status'";
+	else if (data.n > START_MAX)
+		why = "its arguments and its environment are longer than 1 MB";
+	else if (peer_start_read(head, data.text, data.n, e->arena, &e->start, &err) < 0)
+		why = err.text;
+	if (why) {
+		fail_tell(e, why);
 		errand_drop(e);
 	} else {
 		e->start.memory = need->memory; /* it gets as much as it requested, not more */
