@@ -185,9 +185,9 @@ static void test_paced(void **state)
 static void test_bags(void **state)
 {
 	static const struct bag_case cases[] = {
-		{.limits = {4, 64, 18 * 3600}, .type = {40, 600, 1}},
-		{.limits = {3, 32, 2 * 3600}, .type = {300, 600, 2}},
-		{.limits = {8, 64, 18 * 3600}, .type = {2000, 30, 4}},
+		{.limits = {4, 64, 18 * 3600, 0}, .type = {40, 600, 1}},
+		{.limits = {3, 32, 2 * 3600, 0}, .type = {300, 600, 2}},
+		{.limits = {8, 64, 18 * 3600, 0}, .type = {2000, 30, 4}},
 	};
 	struct strbuf text = {0};
 	struct workload *w;
