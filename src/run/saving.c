@@ -577,8 +577,13 @@ void saving_close(struct shepherd *s)
 	struct saving *v = &s->saving;
 	int64_t least = boot_us() + LOOK_LEAST * SECOND;
 
-	if (!v->page || !v->number)
+	if (!v->page || (!v->number && v->saves.state != SAVE_FAILED))
 		return;
+	if (!v->number) { /* one that was cut off may have left what it made */
+		scribe_begin(s, SCRIBE_LOOK, least);
+		scribe_wait(s, is_kill);
+		return;
+	}
 	v->waits = false;
 	if (v->number < 0) { /* killed with the job before it was asked to save anything */
 		ended(s, false);
