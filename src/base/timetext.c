@@ -286,6 +286,17 @@ int64_t instant_local(const struct tm *tm, bool second)
 	return utc - (late && (second || !early) ? after : before);
 }
 
+int64_t instant_next(const struct tm *tm, int64_t from)
+{
+	struct tm tomorrow = *tm;
+	int64_t at = instant_local(tm, false);
+
+	if (at < from)
+		at = instant_local(tm, true);
+	tomorrow.tm_mday++;
+	return at < from ? instant_local(&tomorrow, false) : at;
+}
+
 /* Reads "18:00[:30]", the next time at which local clocks show it. */
 static int clock_next(const char *text, int64_t now, int64_t *ret_instant, struct err *err)
 {
@@ -299,13 +310,7 @@ static int clock_next(const char *text, int64_t now, int64_t *ret_instant, struc
 		return rc;
 	if (*text)
 		return err_set(err, -EINVAL, NOT_CLOCK);
-	*ret_instant = instant_local(&today, false);
-	if (*ret_instant <= now)
-		*ret_instant = instant_local(&today, true);
-	if (*ret_instant <= now) {
-		today.tm_mday++;
-		*ret_instant = instant_local(&today, false);
-	}
+	*ret_instant = instant_next(&today, now + 1);
 	return 0;
 }
 

@@ -35,6 +35,8 @@ int instant_parse(const char *text, int64_t now, int64_t *ret_instant, struct er
  * Where they skip it: as if they had not been set forward yet. (mktime() differs between C
  * libraries, and from call to call.) */
 int64_t instant_local(const struct tm *tm, bool second);
+/* Returns the first such instant that is not before `from`: of the day of `tm`, or of the next. */
+int64_t instant_next(const struct tm *tm, int64_t from);
 /* Formats "2013-07-03 23:31:00" in local time. Returns buf. */
 const char *instant_format(int64_t instant, char *buf, size_t size);
 

@@ -94,11 +94,7 @@ static bool maui_time(const char *text, int64_t now, int64_t *ret)
 		tm.tm_mon = month - 1;
 		tm.tm_mday = day;
 	}
-	*ret = instant_local(&tm, false);
-	if (!date && *ret < now) {
-		tm.tm_mday++;
-		*ret = instant_local(&tm, false);
-	}
+	*ret = date ? instant_local(&tm, false) : instant_next(&tm, now);
 	return true;
 }
 
