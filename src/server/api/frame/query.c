@@ -12,6 +12,16 @@
 #include "net/http.h"
 #include "server/api/frame/route.h"
 
+/* Returns NULL if the route has no such parameter. */
+static const struct field *field_find(const struct route *route, const char *name)
+{
+	const struct field *f = route->query;
+
+	while (f && f->name && strcmp(f->name, name) != 0)
+		f++;
+	return f && f->name ? f : NULL;
+}
+
 static const char *value_of(const struct field *f, const struct http_request *r)
 {
 	const char *text = f->header ? request_header(r, f->header) : NULL;
@@ -22,7 +32,6 @@ static const char *value_of(const struct field *f, const struct http_request *r)
 int query_check(const struct route *route, const struct http_request *r, struct err *err)
 {
 	const char *dry = request_query(r, "dry_run");
-	bool tried = false;
 
 	for (const struct field *f = route->query; f && f->name; f++) {
 		const char *text = value_of(f, r);
@@ -31,21 +40,18 @@ int query_check(const struct route *route, const struct http_request *r, struct 
 					    : 0;
 		if (rc < 0)
 			return rc;
-		tried = tried || strcmp(f->name, "dry_run") == 0;
 	}
 	/* Unknown parameters are ignored; not this one, which says that nothing must change. */
-	if (route->changes && !tried && dry && *dry && strcmp(dry, "false") != 0)
+	if (route->changes && dry && *dry && strcmp(dry, "false") != 0 && !field_find(route, "dry_run"))
 		return err_set(err, -EINVAL, "dry_run: this change can't be tried, only made");
 	return 0;
 }
 
 int64_t query_number(const struct call *c, const char *name, int64_t none)
 {
-	const struct field *f = c->route->query;
+	const struct field *f = field_find(c->route, name);
 
-	while (f && f->name && strcmp(f->name, name) != 0)
-		f++;
-	if (!f || !f->name)
+	if (!f)
 		return none;
 
 	const char *text = value_of(f, c->r);
