@@ -577,11 +577,13 @@ void saving_close(struct shepherd *s)
 	struct saving *v = &s->saving;
 	int64_t least = boot_us() + LOOK_LEAST * SECOND;
 
-	if (!v->page || (!v->number && v->saves.state != SAVE_FAILED))
+	if (!v->page)
 		return;
-	if (!v->number) { /* one that was cut off may have left what it made */
-		scribe_begin(s, SCRIBE_LOOK, least);
-		scribe_wait(s, is_kill);
+	if (!v->number) {
+		if (v->saves.state == SAVE_FAILED) { /* one that was cut off may have left what it made */
+			scribe_begin(s, SCRIBE_LOOK, least);
+			scribe_wait(s, is_kill);
+		}
 		return;
 	}
 	v->waits = false;
