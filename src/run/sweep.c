@@ -45,7 +45,7 @@ static uint64_t job_of(const char *name)
 
 #define LOOKUP (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) /* to look names up */
 
-/* Opens a directory, to be read; NULL if there is none. */
+/* Opens a directory for reading; returns NULL if there is none. */
 static DIR *directory_open(int at, const char *name)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

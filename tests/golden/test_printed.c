@@ -61,7 +61,8 @@ static void put(const struct site *site, const char *mark, const char *text)
 	strbuf_fini(&line);
 }
 
-/* Takes the standard input off a line, where \n is a newline; the script if there is none. */
+/* Cuts the command's standard input from a line, and returns it; without one, the script. In it, \n
+ * stands for a newline. */
 static void input_take(char *line, struct strbuf *ret)
 {
 	char *at = strstr(line, " <<< ");

@@ -222,7 +222,7 @@ static void expected_say(struct client *client, const char *id)
 		else if (strcmp(object_text(r.json, "state"), "C") == 0)
 			printf("It has ended already.\n");
 		else if (*object_text(r.json, "no_estimate"))
-			printf("There is no estimate of its start: %s.\n", object_text(r.json, "no_estimate"));
+			printf("Shunt can't say when it will start: %s.\n", object_text(r.json, "no_estimate"));
 	}
 	reply_fini(&r);
 }
