@@ -14,8 +14,10 @@
 #include "base/names.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "core/array.h"
 #include "core/cluster.h"
 #include "core/job.h"
+#include "core/jobid.h"
 #include "core/res.h"
 #include "net/http.h"
 #include "plan/plan.h"
@@ -23,6 +25,7 @@
 #include "server/api/frame/api.h"
 #include "server/api/frame/call.h"
 #include "server/api/frame/query.h"
+#include "server/api/frame/request.h"
 #include "server/api/frame/schemas.h"
 #include "server/base/asker.h"
 #include "server/base/clock.h"
@@ -381,7 +384,8 @@ struct log_work {
 	struct work work;
 	struct http_request *r;
 	struct accounting_reader *reader;
-	char id[64]; /* a job's number, with the index of an element; "": all */
+	struct jobid id; /* where `named`; else lines of all jobs */
+	bool named;
 	struct asker who;
 	bool all; /* the client may see jobs of all users */
 	struct strbuf out;
@@ -396,15 +400,31 @@ static const char *line_value(const char *line, const char *key, char *ret, size
 	return ret;
 }
 
+/* Returns whether a line's third part names the job, one of the elements, or anything of the array. */
+static bool line_names(const char *line, const struct jobid *wanted)
+{
+	const char *at = strchr(line, ';');
+	struct jobid id;
+	char text[128];
+	bool found;
+
+	at = at ? strchr(at + 1, ';') : NULL;
+	snprintf(text, sizeof text, "%.*s", at ? (int)strcspn(at + 1, ";") : 0, at ? at + 1 : "");
+	if (strtoull(text, NULL, 10) != wanted->number || jobid_parse(text, &id, NULL) < 0)
+		return false;
+	found = wanted->kind == JOBID_ELEMENT ? id.index == wanted->index
+		: wanted->kind == JOBID_SOME  ? array_has(&wanted->some, id.index)
+					      : true;
+	jobid_fini(&id);
+	return found;
+}
+
 static bool line_fits(const struct server *s, const struct log_work *w, const char *line)
 {
-	const char *id = strchr(line, ';');
 	char value[300];
 	uint32_t known;
 
-	id = id ? strchr(id + 1, ';') : NULL;
-	if (*w->id &&
-	    (!id || strncmp(id + 1, w->id, strlen(w->id)) != 0 || strchr("0123456789", id[1 + strlen(w->id)])))
+	if (w->named && !line_names(line, &w->id))
 		return false;
 	if (w->all || strcmp(line_value(line, "user=", value, sizeof value), w->who.user) == 0)
 		return true;
@@ -418,6 +438,7 @@ static bool line_fits(const struct server *s, const struct log_work *w, const ch
 static void log_free(struct log_work *w)
 {
 	accounting_close_days(w->reader);
+	jobid_fini(&w->id);
 	strbuf_fini(&w->out);
 	free(w);
 }
@@ -452,16 +473,20 @@ void api_log(struct server *s, const struct call *c)
 {
 	static const struct work_kind kind = {.step = log_step, .stop = log_stop, .reads = true};
 	const char *job = request_query(c->r, "job");
-	struct log_work *w = mem_zalloc(sizeof *w);
+	struct log_work *w;
+	struct jobid id = {0};
 	char dir[4096];
 	int64_t days = query_number(c, "days", 1);
+	struct err err;
 
-	w->r = c->r;
-	if (job) {
-		size_t n = strcspn(job, ".");
-		n -= n > 2 && strncmp(job + n - 2, "[]", 2) == 0 ? 2 : 0;
-		snprintf(w->id, sizeof w->id, "%.*s", (int)n, *job ? job : "-");
+	if (job && jobid_parse(job, &id, &err) < 0 && !strchr(job, ':')) { /* not slurm:12: that one has no lines */
+		api_refuse(c->r, &err);
+		return;
 	}
+	w = mem_zalloc(sizeof *w);
+	w->r = c->r;
+	w->id = id;
+	w->named = job;
 	w->who = *c->w;
 	w->all = c->w->role >= ROLE_OPERATOR;
 	snprintf(dir, sizeof dir, "%s/accounting", s->instance->where.state);
