@@ -467,15 +467,8 @@ void contains(const char *text, const char *part)
 
 int nest_main(int argc, char **argv, int (*tests)(void))
 {
-	struct passwd *nobody = getpwnam("nobody");
-
 	if (argc > 1 && !strcmp(argv[1], "--nursery"))
 		return nursery_command(argc, argv);
-	if (argc > 1 && !strcmp(argv[1], "user") && geteuid() == 0 &&
-	    (!nobody || setgroups(0, NULL) || setgid(nobody->pw_gid) || setuid(nobody->pw_uid))) {
-		perror("nobody");
-		return 1;
-	}
 	/* A leak check takes seconds on some machines, and every nursery is a process. One test
 	 * requests it. */
 	setenv("ASAN_OPTIONS", "detect_leaks=0", 1);

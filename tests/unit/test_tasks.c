@@ -890,7 +890,7 @@ static int tests_run(void)
 
 int main(int argc, char **argv)
 {
-	if (argc == 1 || strcmp(argv[1], "user") == 0)
+	if (argc == 1)
 		apart_titles(argv);
 	return nest_main(argc, argv, tests_run);
 }
