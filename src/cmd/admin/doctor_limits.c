@@ -237,7 +237,9 @@ void doctor_queues(struct doctor *d)
 	lists(d, d->server, "the server", "server");
 	bounds(d, d->server, true, d->server, true);
 	parties(d);
-	doctor_fine(d, "queues", "all %zu accept and start jobs", json_array_size(list));
+	doctor_fine(d, "queues",
+		    json_array_size(list) == 1 ? "%zu, which accepts and starts jobs" : "all %zu accept and start jobs",
+		    json_array_size(list));
 	doctor_fine(d, "limits", "all can be met");
 }
 

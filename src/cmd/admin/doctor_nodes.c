@@ -116,7 +116,8 @@ void doctor_nodes(struct doctor *d)
 	doctor_collected(d, "disk", disks);
 	doctor_collected(d, "certificates", certificates);
 	doctor_collected(d, "versions", versions);
-	doctor_fine(d, "nodes", "all %zu are in service", json_array_size(list));
+	doctor_fine(d, "nodes", json_array_size(list) == 1 ? "%zu, which is in service" : "all %zu are in service",
+		    json_array_size(list));
 	doctor_fine(d, "clock", "no clock differs by %d s or more", CLOCK_OFF);
 	if (d->site)
 		doctor_fine(d, "certificates", "none expires soon");
