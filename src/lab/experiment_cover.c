@@ -50,7 +50,7 @@ struct cover_cell {
 };
 
 struct covers {
-	int seeds;
+	int seeds, jobs;
 	const struct cover_cell *cells; /* [spread][load][method][seed] */
 };
 
@@ -79,7 +79,7 @@ static char *machine_text(int spread, int seed)
 
 /* Generates jobs of one to three hours that are submitted by day and may all start at the instant
  * at which the night begins. */
-static struct workload *night_work(double load, uint64_t seed, struct err *err)
+static struct workload *night_work(double load, uint64_t seed, int jobs, struct err *err)
 {
 	struct workload *w = workload_create("night");
 	int each = (int)lround(load * NODES * CPUS / CPUS_MEAN);
@@ -89,7 +89,7 @@ static struct workload *night_work(double load, uint64_t seed, struct err *err)
 
 	rng_seed(&r, seed);
 	strbuf_printf(&text, "#shunt-workload 1\n");
-	for (int i = 0; i < JOBS; i++) {
+	for (int i = 0; i < jobs; i++) {
 		int night = (i / each + 1) * DAY, cpus = 1 << rng_below(&r, 4);
 		int feature = (int)rng_range(&r, 1, FEATURES), walltime = (int)rng_range(&r, 3600, 3 * 3600);
 		strbuf_printf(&text, "at=%d start=%d req=nodes=1:ppn=%d:t%d walltime=%d\n", night - 1, night, cpus,
@@ -105,14 +105,14 @@ static struct workload *night_work(double load, uint64_t seed, struct err *err)
 	return w;
 }
 
-static struct workload *work_generate(int spread, int load, int seed, struct err *err)
+static struct workload *work_generate(int spread, int load, int seed, int jobs, struct err *err)
 {
 	if (spreads[spread].nights)
-		return night_work(loads[load], (uint64_t)seed + 1, err);
+		return night_work(loads[load], (uint64_t)seed + 1, jobs, err);
 	return generate_oscar(&(struct oscar_model){
 		.model = 'A',
 		.mix = MIX_POWERS,
-		.jobs = JOBS,
+		.jobs = jobs,
 		.mean_gap = generate_work(MIX_POWERS) / (NODES * CPUS) / loads[load],
 		.seed = (uint64_t)seed + 1,
 	});
@@ -125,6 +125,7 @@ struct usage {
 	int64_t since, seconds;
 	double sum;
 	int32_t *node; /* by job; -1: not running */
+	uint32_t last; /* job */
 };
 
 static void usage_pass(struct usage *u, int64_t now)
@@ -140,7 +141,7 @@ static void on_event(void *context, const struct event *e)
 {
 	struct usage *u = context;
 
-	if (e->job >= JOBS + 1)
+	if (e->job > u->last)
 		return;
 	if (e->type == EVENT_START && e->nnodes) {
 		usage_pass(u, e->time);
@@ -163,6 +164,7 @@ static void cell_place(const struct covers *m, int i, int *spread, int *load, in
 
 static int cell_work(void *context, int task, void *ret, struct err *err)
 {
+	const struct covers *all = context;
 	int spread, load, method, seed;
 	struct cover_cell *cell = ret;
 	struct usage u = {0};
@@ -172,16 +174,17 @@ static int cell_work(void *context, int task, void *ret, struct err *err)
 	struct workload *w;
 	char *machine;
 
-	cell_place(context, task, &spread, &load, &method, &seed);
-	w = work_generate(spread, load, seed, err);
+	cell_place(all, task, &spread, &load, &method, &seed);
+	w = work_generate(spread, load, seed, all->jobs, err);
 	if (!w)
 		return -EINVAL;
 	w->speeds = true;
 	for (size_t i = 0; i < w->jobs.n; i++) /* make walltimes long enough for the slowest node */
 		w->jobs.v[i].walltime = (int64_t)((double)w->jobs.v[i].walltime / spreads[spread].low) + 1;
 	machine = machine_text(spread, seed);
-	u.node = mem_alloc((JOBS + 1) * sizeof *u.node);
-	for (int i = 0; i <= JOBS; i++)
+	u.last = (uint32_t)all->jobs;
+	u.node = mem_alloc((u.last + 1) * sizeof *u.node);
+	for (uint32_t i = 0; i <= u.last; i++)
 		u.node[i] = -1;
 	sim_options_init(&o);
 	o.machine = machine;
@@ -255,8 +258,8 @@ static void covers_print(const struct covers *m, FILE *out)
 					      ">than cover, s", ">±",	 ">busy nodes", ">than cover", ">±"};
 	struct table *t = table_create(columns, 10);
 
-	fprintf(out, "%d jobs of 1, 2, 4 or 8 CPUs on %d nodes of %d CPUs, under easy, %d seeds\n\n", JOBS, NODES, CPUS,
-		m->seeds);
+	fprintf(out, "%d jobs of 1, 2, 4 or 8 CPUs on %d nodes of %d CPUs, under easy, %d seeds\n\n", m->jobs, NODES,
+		CPUS, m->seeds);
 	for (int spread = 0; spread < SPREADS; spread++)
 		for (int load = 0; load < RATES; load++) {
 			table_rule(t);
@@ -344,7 +347,7 @@ static int covers_chart(const struct covers *m, const char *dir, struct err *err
 
 int experiment_cover(const struct push_options *o, FILE *out, bool *ret_claims, struct err *err)
 {
-	struct covers m = {.seeds = o->seeds};
+	struct covers m = {.seeds = o->seeds, .jobs = o->jobs ? o->jobs : JOBS};
 	struct pool_tasks tasks = {
 		.work = cell_work,
 		.context = &m,

@@ -89,7 +89,7 @@ extern const struct push_experiment push_experiments[EXPERIMENTS];
 
 /* All runs. where[...] is the index of the first of `seeds` cells; -1: not run. */
 struct push_results {
-	int seeds;
+	int seeds, jobs;
 	const struct cell *cells;
 	int where[MODELS][EXPERIMENTS][VARIANTS];
 	double seconds; /* total real time */

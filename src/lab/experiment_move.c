@@ -43,7 +43,7 @@ struct move_cell {
 };
 
 struct moves {
-	int seeds;
+	int seeds, jobs;
 	const struct move_cell *cells; /* [size][policy][manner][seed] */
 };
 
@@ -62,6 +62,7 @@ static void cell_place(const struct moves *m, int i, int *size, int *policy, int
 
 static int cell_work(void *context, int task, void *ret, struct err *err)
 {
+	const struct moves *all = context;
 	int size, policy, manner, seed;
 	struct move_cell *cell = ret;
 	struct workload *w;
@@ -69,11 +70,11 @@ static int cell_work(void *context, int task, void *ret, struct err *err)
 	struct sim_result r;
 	struct metrics m;
 
-	cell_place(context, task, &size, &policy, &manner, &seed);
+	cell_place(all, task, &size, &policy, &manner, &seed);
 	w = generate_oscar(&(struct oscar_model){
 		.model = 'A',
 		.mix = sizes[size].mix,
-		.jobs = JOBS,
+		.jobs = all->jobs,
 		.mean_gap = generate_work(sizes[size].mix) / CPUS / LOAD,
 		.seed = (uint64_t)seed + 1,
 	});
@@ -154,8 +155,8 @@ static void moves_print(const struct moves *m, FILE *out)
 	struct table *t = table_create(columns, 8);
 	double error;
 
-	fprintf(out, "%d jobs on 40 nodes of 8 CPUs at a load of %g, %d seeds; one move for each blocked job\n\n", JOBS,
-		LOAD, m->seeds);
+	fprintf(out, "%d jobs on 40 nodes of 8 CPUs at a load of %g, %d seeds; one move for each blocked job\n\n",
+		m->jobs, LOAD, m->seeds);
 	for (int size = 0; size < SIZES; size++)
 		for (int policy = 0; policy < POLICIES; policy++) {
 			table_rule(t);
@@ -171,7 +172,7 @@ static void moves_print(const struct moves *m, FILE *out)
 					table_cell(t, "-");
 				else
 					table_cell(t, "%.0f%% ±%.0f", 100 * part, 200 * error);
-				table_cell(t, "%.2f", mean(m, size, policy, MOVING + cost, true, -1) / JOBS);
+				table_cell(t, "%.2f", mean(m, size, policy, MOVING + cost, true, -1) / m->jobs);
 			}
 		}
 	table_print(t, out, WIDTH);
@@ -203,7 +204,8 @@ static void moves_json(const struct moves *m, FILE *out)
 				json_double(&j, "wait_moving", mean(m, size, policy, MOVING + cost, false, -1));
 				json_double(&j, "recovered", part);
 				json_double(&j, "recovered_error", error);
-				json_double(&j, "moves_per_job", mean(m, size, policy, MOVING + cost, true, -1) / JOBS);
+				json_double(&j, "moves_per_job",
+					    mean(m, size, policy, MOVING + cost, true, -1) / m->jobs);
 				json_close_object(&j);
 			}
 	json_close_array(&j);
@@ -247,7 +249,7 @@ static bool claims_hold(const struct moves *m)
 
 int experiment_move(const struct push_options *o, FILE *out, bool *ret_claims, struct err *err)
 {
-	struct moves m = {.seeds = o->seeds};
+	struct moves m = {.seeds = o->seeds, .jobs = o->jobs ? o->jobs : JOBS};
 	struct pool_tasks tasks = {
 		.work = cell_work,
 		.context = &m,

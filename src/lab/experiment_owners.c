@@ -42,7 +42,7 @@ static const struct {
 static const double intervals[SWEEP] = {1, 5, 20, 60, 300};
 
 struct owners {
-	int seeds;
+	int seeds, jobs;
 	double k1, k2;			     /* weights of the two-level cost */
 	const struct stations_result *cells; /* [model][load][way][seed], then [interval][seed] */
 };
@@ -75,7 +75,7 @@ static struct stations_case case_of(const struct owners *o, int task)
 {
 	int rest = task / o->seeds, way = rest % WAYS, load = rest / WAYS % LOADS, model = rest / WAYS / LOADS;
 	struct stations_case c = {
-		.quantum = QUANTUM, .interval = INTERVAL, .seed = (uint64_t)(task % o->seeds) + 1, .jobs = JOBS};
+		.quantum = QUANTUM, .interval = INTERVAL, .seed = (uint64_t)(task % o->seeds) + 1, .jobs = o->jobs};
 
 	if (model >= OWNER_MODELS) {
 		c.interval = intervals[rest - OWNER_MODELS * LOADS * WAYS];
@@ -181,7 +181,8 @@ static void owners_print(const struct owners *o, FILE *out)
 	struct table *t = table_create(columns, 9);
 	char name[32];
 
-	fprintf(out, "%d stations, %d parallel jobs of %d tasks, %d seeds\n\n", STATIONS, JOBS, GRAPH_TASKS, o->seeds);
+	fprintf(out, "%d stations, %d parallel jobs of %d tasks, %d seeds\n\n", STATIONS, o->jobs, GRAPH_TASKS,
+		o->seeds);
 	for (int m = 0; m < OWNER_MODELS; m++)
 		for (int l = 0; l < LOADS; l++) {
 			table_rule(t);
@@ -274,7 +275,7 @@ static int owners_chart(const struct owners *o, const char *dir, const char *nam
 
 int experiment_owners(const struct push_options *o, FILE *out, bool *ret_claims, struct err *err)
 {
-	struct owners m = {.seeds = o->seeds, .k1 = o->k1, .k2 = o->k2};
+	struct owners m = {.seeds = o->seeds, .jobs = o->jobs ? o->jobs : JOBS, .k1 = o->k1, .k2 = o->k2};
 	struct pool_tasks tasks = {
 		.work = cell_work,
 		.context = &m,

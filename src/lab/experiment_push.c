@@ -183,12 +183,12 @@ static void cell_fill(struct cell *c, const struct metrics *m, const struct sim_
 	v[M_SECONDS] = r->seconds;
 }
 
-static struct workload *workload_of(int model, int experiment, enum variant v, int seed)
+static struct workload *workload_of(int model, int experiment, enum variant v, int seed, int jobs)
 {
 	const struct push_experiment *e = &push_experiments[experiment];
 	struct oscar_model m = {
 		.model = model_letters[model],
-		.jobs = JOBS,
+		.jobs = jobs,
 		.mean_gap = e->mean_gap,
 		.fixed_gap = e->fixed_gap,
 		.qos = e->qos,
@@ -202,7 +202,7 @@ static struct workload *workload_of(int model, int experiment, enum variant v, i
 	return w;
 }
 
-static int cell_run(int model, int experiment, enum variant v, int seed, struct cell *ret, struct err *err)
+static int cell_run(int model, int experiment, enum variant v, int seed, int jobs, struct cell *ret, struct err *err)
 {
 	const struct push_experiment *e = &push_experiments[experiment];
 	struct policy policy = variant_policy(v);
@@ -210,7 +210,7 @@ static int cell_run(int model, int experiment, enum variant v, int seed, struct 
 	struct sim_options o;
 	struct sim_result r;
 	struct metrics m;
-	struct workload *w = workload_of(model, experiment, v, seed);
+	struct workload *w = workload_of(model, experiment, v, seed, jobs);
 	struct starts starts = {0};
 	int64_t feasible = 0;
 
@@ -255,13 +255,15 @@ struct task {
 struct tasks {
 	/* ordered by seed for even progress, because experiments differ much in cost */
 	VEC(struct task) list;
+	int jobs; /* of each workload */
 };
 
 static int task_work(void *context, int task, void *ret, struct err *err)
 {
-	const struct task *t = &((struct tasks *)context)->list.v[task];
+	const struct tasks *tasks = context;
+	const struct task *t = &tasks->list.v[task];
 
-	return cell_run(t->model, t->experiment, t->variant, t->seed, ret, err);
+	return cell_run(t->model, t->experiment, t->variant, t->seed, tasks->jobs, ret, err);
 }
 
 static void task_name(void *context, int task, char *buf, size_t size)
@@ -351,8 +353,8 @@ static int results_report(const struct push_options *o, const struct push_result
 
 int experiment_push(const struct push_options *o, FILE *out, bool *ret_claims, struct err *err)
 {
-	struct push_results r = {.seeds = o->seeds};
-	struct tasks tasks = {0};
+	struct push_results r = {.seeds = o->seeds, .jobs = o->jobs ? o->jobs : JOBS};
+	struct tasks tasks = {.jobs = r.jobs};
 	void *done = NULL;
 
 	tasks_list(&tasks, &r);

@@ -403,11 +403,11 @@ bool push_report(const struct push_results *r, FILE *out)
 	claim_vec claims = {0};
 
 	fprintf(out,
-		"Push experiments: 318 jobs on 40 nodes x 8 CPUs, %d seeds; gains are geometric means over the seeds\n"
+		"Push experiments: %d jobs on 40 nodes x 8 CPUs, %d seeds; gains are geometric means over the seeds\n"
 		"with 95%% intervals, of jobs that ran (a QoS job that can't make its deadline does not).\n"
 		"shunt is the default policy as it is; light is shunt with the experiment's starve_after (or none), which\n"
 		"turns its due dates off: lightest first, as the source's push.\n",
-		r->seeds);
+		r->jobs, r->seeds);
 	for (int m = 0; m < MODELS; m++) {
 		gains_print(r, m, out);
 		waits_print(r, m, out);

@@ -17,6 +17,7 @@ struct arguments {
 #define AT(field) offsetof(struct arguments, field)
 #define PRECISION 5.0 /* percent, as in the paper of the bag experiment */
 #define SEEDS_ABOUT "Workloads of each kind."
+#define JOBS_ABOUT "Jobs of each workload. Default: as many as docs/simulator.md says."
 #define JSON_ABOUT "Print JSON instead of tables."
 #define K1_ABOUT "weight of the owner's interactive processes in the two-level cost; otherwise 1"
 #define K2_ABOUT "weight of the owner's batch processes in the two-level cost; otherwise 2"
@@ -25,6 +26,7 @@ struct arguments {
 
 static const struct option push_options[] = {
 	OPTION(NUMBER, 0, "seeds", seeds, "N", SEEDS_ABOUT, .initial = "30", .min = 1, .max = 10000),
+	OPTION(NUMBER, 0, "jobs", jobs, "N", JOBS_ABOUT, .min = 1, .max = 1000000),
 	FLAG(0, "json", json, JSON_ABOUT),
 	OPTION(DIR, 0, "chart", chart, "DIR", CHART_ABOUT),
 	OPTION(NUMBER, 0, "cores", cores, "N", CORES_ABOUT, .min = 1, .max = 4096),
@@ -33,6 +35,7 @@ static const struct option push_options[] = {
 
 static const struct option owners_options[] = {
 	OPTION(NUMBER, 0, "seeds", seeds, "N", SEEDS_ABOUT, .initial = "30", .min = 1, .max = 10000),
+	OPTION(NUMBER, 0, "jobs", jobs, "N", JOBS_ABOUT, .min = 1, .max = 1000000),
 	OPTION(TEXT, 0, "k1", k1, "K", K1_ABOUT),
 	OPTION(TEXT, 0, "k2", k2, "K", K2_ABOUT),
 	FLAG(0, "json", json, JSON_ABOUT),
@@ -113,6 +116,7 @@ static int generated(const struct command *c, const struct arguments *a,
 
 	push_options_init(&o);
 	o.seeds = (int)a->seeds;
+	o.jobs = a->jobs < 0 ? 0 : (int)a->jobs;
 	o.workers = a->cores < 0 ? 0 : (int)a->cores;
 	o.json = a->json;
 	o.progress = true;
