@@ -14,7 +14,7 @@
 
 struct push_options {
 	int seeds;	    /* number of workloads of each kind; their seeds are 1 to this */
-	int jobs;	    /* of each workload; 0: as many as docs/simulator.md says */
+	int jobs;	    /* size of each workload; 0: as docs/simulator.md says */
 	int workers;	    /* worker processes; 0: one per core */
 	bool json;	    /* print JSON instead of tables */
 	bool progress;	    /* show a progress line on the terminal */

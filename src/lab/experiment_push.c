@@ -255,7 +255,7 @@ struct task {
 struct tasks {
 	/* ordered by seed for even progress, because experiments differ much in cost */
 	VEC(struct task) list;
-	int jobs; /* of each workload */
+	int jobs; /* size of each workload */
 };
 
 static int task_work(void *context, int task, void *ret, struct err *err)
