@@ -71,6 +71,13 @@ PLAIN(link, (const char *from, const char *to), (from, to))
 PLAIN(mkdirat, (int dir, const char *path, mode_t mode), (dir, path, mode))
 PLAIN(renameat, (int from, const char *old, int to, const char *new), (from, old, to, new))
 
+ssize_t __real_sendfile64(int to, int from, off_t *at, size_t n);
+ssize_t __wrap_sendfile64(int to, int from, off_t *at, size_t n);
+ssize_t __wrap_sendfile64(int to, int from, off_t *at, size_t n)
+{
+	return fails("sendfile64") ? -1 : __real_sendfile64(to, from, at, n);
+}
+
 /* A call that writes half of its bytes fails only if there are at least two. */
 #define WRITE(name, parameters, arguments, half)                                                                       \
 	ssize_t __real_##name parameters;                                                                              \

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@
 #include "base/strbuf.h"
 #include "client/tray.h"
 #include "run/live.h"
+#include "run/output.h"
 #include "run/scribe.h"
 #include "support/failing.h"
 #include "tls/pki.h"
@@ -406,13 +408,135 @@ static void checkpointed(void **state)
 	munmap(page, sizeof *page);
 }
 
+/* ---- output of jobs ---- */
+
+/* An order whose output goes to DIR/file and DIR/wrong, else below DIR/spare. */
+static struct order output_order(void)
+{
+	static char wrong[200], spare[200];
+
+	snprintf(wrong, sizeof wrong, "%s/wrong", dir);
+	snprintf(spare, sizeof spare, "%s/spare", dir);
+	return (struct order){.tag = "1.1", .out = path, .err = wrong, .spare = spare};
+}
+
+static void output_opened(struct order o)
+{
+	const struct identity who = {.server = &nobody};
+	const char *failed = "";
+
+	for (int at = 1; failed; at++) {
+		struct strbuf say = {0};
+		struct err err = {.text = ""};
+		struct output out;
+		int before = descriptors();
+		failing_begin(at, ENOSPC, false);
+		int rc = output_open(&o, &who, &out, &say, &err);
+		failed = failing_end();
+		if (rc < 0) {
+			assert_int_equal(rc, -ENOSPC);
+			assert_non_null(strstr(err.text, at == 1 ? "the output " : "the error output "));
+			assert_non_null(strstr(err.text, o.carry.spool ? o.spare : at == 1 ? o.out : o.err));
+			assert_true(out.fd[0] < 0 && out.fd[1] < 0);
+		} else if (failed) {
+			assert_non_null(
+				strstr(strbuf_text(&say), at == 1 ? "the output could not be written to"
+								  : "the error output could not be written to"));
+			assert_true(out.spare[at - 1] && !out.spare[2 - at] && output_is_spare(&out));
+		} else {
+			assert_int_equal(say.n, 0);
+		}
+		assert_true(!failed == (at == 3)); /* one call opens each */
+		assert_int_equal(rc < 0, failed && (!o.spare || o.carry.spool));
+		assert_int_equal(descriptors() - before, rc < 0 ? 0 : 2);
+		output_close(&o, &who, &out, &say);
+		assert_int_equal(descriptors(), before);
+		strbuf_fini(&say);
+	}
+}
+
+/* A file that can't be opened is replaced by one in the spare directory; if that can't be either,
+ * nothing stays open. */
+static void outputs_opened(void **state)
+{
+	struct order o = output_order();
+
+	assert_int_equal(mkdir(o.spare, 0700), 0);
+	output_opened(o);
+	o.carry.spool = 3;
+	output_opened(o);
+	o.carry.spool = 0;
+	o.spare = NULL;
+	output_opened(o);
+}
+
+#define TEXT "text"
+#define TEXT_SIZE 100000 /* bytes, of which the last are a hole */
+
+/* Returns true if the spare directory has the whole text, and removes that file. */
+static bool text_saved(const struct order *o, const char *suffix)
+{
+	struct strbuf got = {0};
+	char name[240];
+
+	snprintf(name, sizeof name, "%s/%s.%s", o->spare, o->tag, suffix);
+	bool whole = file_read(name, 0, 1 << 20, &got) == 0 && got.n == TEXT_SIZE &&
+		     memcmp(got.text, TEXT, sizeof TEXT - 1) == 0;
+	unlink(name);
+	strbuf_fini(&got);
+	return whole;
+}
+
+/* Closes output whose files are gone, while the call `at` fails. Returns its name; NULL: none
+ * failed. */
+static const char *deleted_close(struct order *o, int at)
+{
+	static const struct {
+		const char *suffix, *kept, *lost;
+	} streams[] = {{"out", "the output could not be kept where it was", "the output is lost: "},
+		       {"err", "the error output could not be kept where it was", "the error output is lost: "}};
+	const struct identity who = {.server = &nobody};
+	struct strbuf say = {0};
+	struct output out;
+	int before = descriptors();
+
+	assert_int_equal(output_open(o, &who, &out, &say, NULL), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(write(out.fd[i], TEXT, sizeof TEXT - 1), sizeof TEXT - 1);
+		assert_int_equal(ftruncate(out.fd[i], TEXT_SIZE), 0);
+		unlink(i ? o->err : o->out);
+	}
+	failing_begin(at, EIO, false);
+	output_close(o, &who, &out, &say);
+	const char *failed = failing_end();
+	assert_int_equal(descriptors(), before);
+	for (int i = 0; i < 2; i++) {
+		bool kept = strstr(strbuf_text(&say), streams[i].kept), saved = text_saved(o, streams[i].suffix);
+		assert_true(kept ? saved : strstr(say.text, streams[i].lost) && failed);
+	}
+	strbuf_fini(&say);
+	return failed;
+}
+
+/* Output whose file is gone is in the spare directory, or it is said that it is lost. */
+static void outputs_deleted(void **state)
+{
+	struct order o = output_order();
+	int at = 1;
+
+	assert_int_equal(mkdir(o.spare, 0700), 0);
+	while (deleted_close(&o, at))
+		at++;
+	assert_true(at > 8); /* each file: one to write, one to read, a copy and its size */
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {TEST(replaced),     TEST(begun_anyway),   TEST(journals),
 					   TEST(keys_renewed), TEST(left_for_later), TEST(offered),
-					   TEST(checkpointed)};
+					   TEST(checkpointed), TEST(outputs_opened), TEST(outputs_deleted)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
