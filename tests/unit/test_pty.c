@@ -430,14 +430,234 @@ static void test_nobody_waits(void **state)
 	assert_non_null(strstr(r.reason, "is gone"));
 }
 
+/* ---- the protocol of both ends ---- */
+
+/* What an end was passed: the kind of each frame, and the data. */
+struct passed {
+	struct strbuf kinds, data;
+};
+
+static void on_passed(void *context, char kind, const char *data, size_t n)
+{
+	struct passed *p = context;
+
+	strbuf_add(&p->kinds, &kind, 1);
+	if (kind == PTY_DATA)
+		strbuf_add(&p->data, data, n);
+}
+
+static void passed_is(struct passed *p, const char *kinds, const char *data)
+{
+	assert_string_equal(strbuf_text(&p->kinds), kinds);
+	assert_string_equal(strbuf_text(&p->data), data);
+	strbuf_clear(&p->kinds);
+	strbuf_clear(&p->data);
+}
+
+/* Takes to `to` what `from` has for it. */
+static int carry(struct pty_wire *from, struct pty_wire *to, struct passed *p)
+{
+	strbuf_add(&to->in, from->out.text, from->out.n);
+	strbuf_clear(&from->out);
+	return wire_take(to, on_passed, p);
+}
+
+/* What has arrived is not sent again over the next connection, and the rest is; what was consumed
+ * is not kept. */
+static void test_wire_again(void **state)
+{
+	struct pty_wire a = {0}, b = {0};
+	struct passed p = {0};
+
+	wire_send(&a, "one", 3); /* before any connection */
+	assert_int_equal(a.out.n, 0);
+	assert_int_equal(wire_room(&a), PTY_WINDOW - 3);
+	wire_begin(&a, NULL, 0);
+	wire_begin(&b, "size", 4);
+	assert_int_equal(carry(&b, &a, &p), 0);
+	passed_is(&p, "h", "");
+	wire_send(&a, "two", 3);
+	assert_int_equal(carry(&a, &b, &p), 0);
+	passed_is(&p, "hdad", "onetwo"); /* the report follows what was kept */
+	wire_send(&a, "three", 5);
+	strbuf_clear(&a.out); /* the connection breaks */
+	wire_used(&b, 3);
+	for (struct pty_wire *w = &a; w; w = w == &a ? &b : NULL)
+		wire_begin(w, NULL, 0);
+	assert_int_equal(carry(&b, &a, &p), 0);
+	passed_is(&p, "h", "");
+	wire_tell(&b); /* not before its hello came */
+	assert_int_equal(b.out.n, 0);
+	assert_int_equal(carry(&a, &b, &p), 0);
+	passed_is(&p, "hda", "three");
+	assert_int_equal(carry(&b, &a, &p), 0); /* three were consumed: the last report had been lost */
+	passed_is(&p, "a", "");
+	assert_true(a.base == 3 && a.kept.n == 8 && memcmp(a.kept.text, "twothree", 8) == 0);
+	wire_used(&b, 8);
+	assert_int_equal(b.out.n, 0); /* not each byte is reported */
+	wire_tell(&b);
+	assert_int_equal(carry(&b, &a, &p), 0);
+	assert_true(a.base == 11 && a.kept.n == 0 && wire_room(&a) == PTY_WINDOW);
+	passed_is(&p, "a", "");
+	b.got += PTY_WINDOW; /* as much as may be on its way */
+	wire_used(&b, PTY_WINDOW / 8 - 1);
+	assert_int_equal(b.out.n, 0);
+	wire_used(&b, 1);
+	assert_int_equal(b.out.n, PTY_HEAD + 8);
+	wire_fini(&a);
+	wire_fini(&b);
+	strbuf_fini(&p.kinds);
+	strbuf_fini(&p.data);
+}
+
+#define HELLO(got) "h\x08\0\0\0" got "\0\0\0\0\0\0\0"
+#define TAKEN(used) "a\x08\0\0\0" used "\0\0\0\0\0\0\0"
+#define FRAMES(text) .frames = (text), .n = sizeof(text) - 1
+
+/* What an end takes that has sent bytes 5 to 9, and has passed on `passes` of it. */
+static void test_wire_bounds(void **state)
+{
+	static const struct {
+		const char *frames;
+		size_t n;
+		int rc;
+		const char *passes;
+		size_t left; /* bytes of a frame that is not complete */
+	} cases[] = {
+		{FRAMES(HELLO("\x05")), 0, "h", 0},
+		{FRAMES(HELLO("\x09")), 0, "h", 0},
+		{FRAMES(HELLO("\x04")), -EPROTO, "", 0},
+		{FRAMES(HELLO("\x0a")), -EPROTO, "", 0},
+		{FRAMES("h\x07\0\0\0\x05\0\0\0\0\0\0"), -EPROTO, "", 0},
+		{FRAMES("h\x09\0\0\0\x05\0\0\0\0\0\0\0x"), 0, "h", 0},
+		{FRAMES(HELLO("\x05") HELLO("\x05")), -EPROTO, "h", 0},
+		{FRAMES("d\x01\0\0\0x"), -EPROTO, "", 0}, /* nothing counts before a hello */
+		{FRAMES(TAKEN("\x05")), -EPROTO, "", 0},
+		{FRAMES("w\x04\0\0\0\1\0\1\0"), -EPROTO, "", 0},
+		{FRAMES("x\0\0\0\0"), -EPROTO, "", 0},
+		{FRAMES(HELLO("\x05") "w\x04\0\0\0\1\0\1\0s\x01\0\0\0\x0fx\0\0\0\0?\0\0\0\0"), 0, "hwsx?", 0},
+		{FRAMES(HELLO("\x05") TAKEN("\x05")), 0, "ha", 0},
+		{FRAMES(HELLO("\x05") TAKEN("\x09") "d\x01\0\0\0x"), 0, "had", 0},
+		{FRAMES(HELLO("\x05") TAKEN("\x04")), -EPROTO, "h", 0},
+		{FRAMES(HELLO("\x05") TAKEN("\x0a")), -EPROTO, "h", 0},
+		{FRAMES(HELLO("\x05") TAKEN("\x07") TAKEN("\x06")), -EPROTO, "ha", 0},
+		{FRAMES(HELLO("\x05") "a\x07\0\0\0\x05\0\0\0\0\0\0"), -EPROTO, "h", 0},
+		{FRAMES(HELLO("\x05") "a\x09\0\0\0\x05\0\0\0\0\0\0\0\0"), -EPROTO, "h", 0},
+		{FRAMES(HELLO("\x05") "d\x02\0\0\0x"), 0, "h", 6},
+		{FRAMES("h\x08\0\0"), 0, "", 4},
+		{FRAMES("h\0\0\1\0"), 0, "", 5},       /* the longest */
+		{FRAMES("h\1\0\1\0"), -EPROTO, "", 5}, /* it will be too long */
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct pty_wire w = {.base = 5};
+		struct passed p = {0};
+		wire_send(&w, "text", 4);
+		strbuf_add(&w.in, cases[i].frames, cases[i].n);
+		int rc = wire_take(&w, on_passed, &p);
+		if (rc != cases[i].rc || strcmp(strbuf_text(&p.kinds), cases[i].passes) != 0)
+			fail_msg("case %zu: %d, passed on '%s'", i, rc, strbuf_text(&p.kinds));
+		if (rc == 0 || cases[i].left)
+			assert_int_equal(w.in.n, cases[i].left);
+		wire_fini(&w);
+		strbuf_fini(&p.kinds);
+		strbuf_fini(&p.data);
+	}
+}
+
+/* More than the window without a report that it was consumed is refused. */
+static void test_wire_window(void **state)
+{
+	static const char zeros[PTY_WINDOW];
+	struct pty_wire a = {0}, b = {0};
+	struct passed p = {0};
+
+	wire_begin(&a, NULL, 0);
+	wire_begin(&b, NULL, 0);
+	assert_int_equal(carry(&b, &a, &p), 0);
+	wire_send(&a, zeros, PTY_WINDOW);
+	assert_int_equal(wire_room(&a), 0);
+	assert_int_equal(carry(&a, &b, &p), 0);
+	assert_int_equal(p.data.n, PTY_WINDOW);
+	wire_send(&a, zeros, 1);
+	assert_int_equal(wire_room(&a), 0);
+	assert_int_equal(carry(&a, &b, &p), -EPROTO);
+	wire_fini(&a);
+	wire_fini(&b);
+	strbuf_fini(&p.kinds);
+	strbuf_fini(&p.data);
+}
+
+/* Bytes leave in their order, each once, as far as the other end takes them; and the kinds of ends
+ * are told apart. */
+static void test_wire_ends(void **state)
+{
+	struct strbuf out = {0}, got = {0};
+	struct pty_wire w = {0};
+	struct passed p = {0};
+	int fds[2], pipes[2];
+	char part[4096];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+	assert_int_equal(pipe2(pipes, O_NONBLOCK), 0);
+	for (int i = 0; i < 100000; i++)
+		strbuf_printf(&out, "%d\n", i);
+	for (int to = 0; to < 2; to++) {
+		struct strbuf left = {0};
+		strbuf_add(&left, out.text, out.n);
+		strbuf_clear(&got);
+		for (int turn = 0; got.n < out.n && turn < 10000; turn++) {
+			size_t before = left.n;
+			ssize_t n = pty_push(to ? pipes[1] : fds[0], &left);
+			assert_true(n >= 0 && left.n == before - (size_t)n);
+			while ((n = read(to ? pipes[0] : fds[1], part, sizeof part)) > 0)
+				strbuf_add(&got, part, (size_t)n);
+		}
+		assert_true(got.n == out.n && memcmp(got.text, out.text, out.n) == 0);
+		strbuf_fini(&left);
+	}
+	assert_int_equal(wire_read(&w, fds[0], on_passed, &p), 0); /* nothing there */
+	assert_int_equal(write(fds[1], HELLO("\0"), 13), 13);
+	assert_int_equal(wire_read(&w, fds[0], on_passed, &p), 0);
+	passed_is(&p, "h", "");
+	assert_int_equal(write(fds[1], HELLO("\0"), 13), 13);
+	assert_int_equal(wire_read(&w, fds[0], on_passed, &p), -EPROTO);
+	shutdown(fds[1], SHUT_WR);
+	assert_int_equal(wire_read(&w, fds[0], on_passed, &p), 1); /* it hung up */
+	close(fds[1]);
+	assert_int_equal(wire_read(&w, fds[0], on_passed, &p), -EPIPE);
+	assert_int_equal(pty_push(fds[0], &out), -EPIPE);
+	assert_int_equal(pty_push(-1, &out), -EBADF);
+	close(fds[0]);
+	close(pipes[0]);
+	close(pipes[1]);
+	wire_fini(&w);
+	strbuf_fini(&out);
+	strbuf_fini(&got);
+	strbuf_fini(&p.kinds);
+	strbuf_fini(&p.data);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, nest_setup, nest_teardown)
 
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-		TEST(test_session),  TEST(test_much_output),	TEST(test_hung_up),  TEST(test_left),
-		TEST(test_deleted),  TEST(test_nobody_waits),	TEST(test_broken),   TEST(test_broken_at_end),
-		TEST(test_given_up), TEST(test_deleted_before), TEST(test_nonsense),
+		cmocka_unit_test(test_wire_again),
+		cmocka_unit_test(test_wire_bounds),
+		cmocka_unit_test(test_wire_window),
+		cmocka_unit_test(test_wire_ends),
+		TEST(test_session),
+		TEST(test_much_output),
+		TEST(test_hung_up),
+		TEST(test_left),
+		TEST(test_deleted),
+		TEST(test_nobody_waits),
+		TEST(test_broken),
+		TEST(test_broken_at_end),
+		TEST(test_given_up),
+		TEST(test_deleted_before),
+		TEST(test_nonsense),
 	};
 
 	return cmocka_run_group_tests_name("pty", all, NULL, NULL);
