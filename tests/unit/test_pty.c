@@ -499,7 +499,7 @@ static void test_wire_again(void **state)
 	assert_int_equal(carry(&b, &a, &p), 0);
 	assert_true(a.base == 11 && a.kept.n == 0 && wire_room(&a) == PTY_WINDOW);
 	passed_is(&p, "a", "");
-	b.got += PTY_WINDOW; /* as much as may be on its way */
+	b.got += PTY_WINDOW; /* the most that may be on its way */
 	wire_used(&b, PTY_WINDOW / 8 - 1);
 	assert_int_equal(b.out.n, 0);
 	wire_used(&b, 1);
@@ -588,8 +588,8 @@ static void test_wire_window(void **state)
 	strbuf_fini(&p.data);
 }
 
-/* Bytes leave in their order, each once, as far as the other end takes them; and the kinds of ends
- * are told apart. */
+/* Bytes leave in their order, each once, as far as the other end takes them. An end that hangs up
+ * is not a broken connection. */
 static void test_wire_ends(void **state)
 {
 	struct strbuf out = {0}, got = {0};
