@@ -108,6 +108,8 @@ static int program_start(struct shepherd *s, struct err *err)
 
 	if (r)
 		return r;
+	if (s->launch.o->script != s->o->script) /* a restarter, with a first line of its own */
+		head.known = false;
 	s->launch.head = &head;
 	s->launch.live = s->place->live;
 	s->launch.live_at = s->live_at;

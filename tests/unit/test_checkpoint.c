@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "run/criu.h"
+#include "run/script.h"
 #include "run/tree.h"
 #include "support/nest.h"
 #include "support/skip.h"
@@ -395,15 +396,17 @@ static void test_script(void **state)
 	assert_int_equal(r.saves.number, 1);
 }
 
-/* The user's own programs: one saves it, the other is run instead of its script when it
- * restarts. Both are the user. */
+/* The user's own programs: one saves it, the other is run instead of its script when it restarts,
+ * by the interpreter that it names itself. Both are the user; the second also has the job's
+ * directory and limits. */
 static void test_restarter(void **state)
 {
 	static const char saver[] = "#!/bin/sh\nid -u >who; echo 42 >n";
 	static const char restarter[] =
-		"#!/bin/sh\necho \"$# $(cat $1/n) $(cat $1/who) $(id -u) ${SHUNT_RESTART#$1}\"; exit 4";
+		"#!/bin/sh\necho \"$# $(cat $1/n) $(cat $1/who) $(id -u) ${SHUNT_RESTART#$1} $(pwd) $(ulimit -n)\"; exit 4";
 	struct nest *n = *state;
 	struct order o = saving_order(n, "7.1", "echo x >ready; sleep 1000");
+	struct script_print print;
 	struct result r;
 
 	nest_write(n, nest_path(n, "saver"), saver, strlen(saver), 0755);
@@ -416,12 +419,15 @@ static void test_restarter(void **state)
 	nest_await(n, nest_path(n, "ready"));
 	nest_save(n, "7.1", SAVE_PREEMPTED, 0);
 	assert_int_equal(nest_result(n, "7.1").saves.state, SAVE_GOOD);
-	struct order again = saving_order(n, "7.2", "exit 9");
+	struct order again = saving_order(n, "7.2", "#!/bin/cat\n");
 	again.checkpoint = o.checkpoint;
+	again.files = 99;
+	script_print_make(&print, "#!/bin/cat\n", 11);
+	order_print_set(&again, &print, n->a);
 	r = nest_run(n, &again);
 	assert_int_equal(r.status, 4);
 	assert_string_equal(nest_read(n, again.out),
-			    arena_printf(n->a, "1 42 %u %u \n", (unsigned)n->uid, (unsigned)n->uid));
+			    arena_printf(n->a, "1 42 %u %u  %s 99\n", (unsigned)n->uid, (unsigned)n->uid, n->work));
 	/* One that is not there is an error of the job, which is shown. */
 	again = saving_order(n, "7.3", "exit 9");
 	again.checkpoint = o.checkpoint;
