@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -131,6 +132,58 @@ static void test_stopped(void **state)
 	shepherd_end(pid);
 }
 
+static void *spin(void *context)
+{
+	for (;;)
+		counts[0]++;
+	return NULL;
+}
+
+/* Waits until so many of its threads run; returns its CPU time in ms. */
+static int64_t running_await(pid_t pid, int threads)
+{
+	int64_t ms;
+
+	for (int i = 0; hold_running(pid, &ms) != threads; i++) {
+		if (i > 10000)
+			fail_msg("%d threads do not run", threads);
+		usleep(1000);
+	}
+	return ms;
+}
+
+/* What its tasks want of the processors: threads that run or could run, and the time they had. */
+static void test_running(void **state)
+{
+	pid_t pid = fork();
+	int64_t first, ms;
+
+	if (pid == 0) {
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (fork() == 0) {
+			pthread_t t;
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			pthread_create(&t, NULL, spin, NULL);
+			pthread_create(&t, NULL, spin, NULL);
+			pause();
+		}
+		for (;;)
+			pause();
+	}
+	first = running_await(pid, 2);
+	for (int i = 0; running_await(pid, 2) < first + 50; i++)
+		assert_true(i < 10000);
+	while (!hold_stop(pid, "7.1"))
+		usleep(1000);
+	ms = running_await(pid, 0); /* other threads stop after the first one */
+	assert_true(ms >= first + 50);
+	assert_int_equal(running_await(pid, 0), ms);
+	shepherd_end(pid);
+	assert_int_equal(hold_running(pid, &ms), 0); /* it is gone */
+	assert_int_equal(ms, 0);
+}
+
 static void test_freezer(void **state)
 {
 	char *own = cgroup_of(0, "freezer"), dir[4200], tag[40];
@@ -151,6 +204,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_signals),
 		cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_running),
 		cmocka_unit_test(test_freezer),
 	};
 
