@@ -459,6 +459,39 @@ static void test_join_impostor(void **state)
 	assert_int_equal(code, 1);
 }
 
+/* What only belongs to joining is refused without it, as are more words than a token. */
+static void test_command_line(void **state)
+{
+	static const char *const bad[][7] = {
+		{"word"},
+		{"--name", "n1"},
+		{"--cpus", "1"},
+		{"--memory", "1"},
+		{"--leaves", "1"},
+		{"--guest"},
+		{"--workstation", "share"},
+		{"--no-start"},
+		{"--token-file", "x"},
+		{"--join", "127.0.0.1:1", "token", "word"},
+		{"--join", "127.0.0.1:1", "--token-file", "x", "token"},
+		{"--join", "127.0.0.1:1", "token", "--cpus", "65536"},
+		{"--join", "127.0.0.1:1", "token", "--port", "65536"},
+		{"--join", "127.0.0.1:1", "token", "--memory", "0"},
+	};
+	struct world *w = *state;
+	int code;
+
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		assert_holds(agent_run(w, &code, bad[i]), "usage: shunt-agent");
+		assert_int_equal(code, 2);
+	}
+	assert_holds(agent_run(w, &code, (const char *[]){"--help", NULL}), "usage: shunt-agent");
+	assert_int_equal(code, 0);
+	assert_holds(agent_run(w, &code, (const char *[]){"--version", NULL}), "shunt-agent ");
+	assert_int_equal(code, 0);
+	assert_false(there(w, "agent.json") || there(w, "live"));
+}
+
 /* ---- orders ---- */
 
 static void test_order(void **state)
@@ -828,6 +861,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		WORLD(test_join),
 		WORLD(test_join_impostor),
+		WORLD(test_command_line),
 		JOINED(test_order),
 		JOINED(test_order_of_protocol_1),
 		JOINED(test_order_of_protocol_2),

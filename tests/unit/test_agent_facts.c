@@ -246,14 +246,17 @@ static void test_health(void **state)
 	health_set(h, program("dead", "#!/bin/sh\nkill -9 $$\n"), 60, 30);
 	await(&loop, &n, 4);
 	assert_string_equal(health_text(h), "the health check was ended by signal 9");
-	health_set(h, "/nowhere/check", 60, 30);
+	health_set(h, program("well", "#!/bin/sh\nsleep 0.1\n"), 0, 0); /* a server that sends no numbers */
 	await(&loop, &n, 5);
+	assert_string_equal(health_text(h), "");
+	health_set(h, "/nowhere/check", 60, 30);
+	await(&loop, &n, 6);
 	assert_non_null(strstr(health_text(h), "/nowhere/check can't be run"));
 	if (geteuid() == 0) { /* what others may write is not run by root */
 		const char *open_to_all = program("open", "#!/bin/sh\nexit 0\n");
 		assert_int_equal(chmod(open_to_all, 0777), 0);
 		health_set(h, open_to_all, 60, 30);
-		await(&loop, &n, 6);
+		await(&loop, &n, 7);
 		assert_non_null(strstr(health_text(h), "open is not run: it must be root's"));
 	}
 	health_set(h, NULL, 60, 30);
@@ -312,6 +315,8 @@ static void test_home(void **state)
 	int lock;
 
 	assert_string_equal(h.state, dir);
+	assert_string_equal(h.bin, "/usr/bin"); /* the commands are not next to this program */
+	assert_string_equal(h.nursery, h.program);
 	snprintf(path, sizeof path, "%s/live", dir);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);

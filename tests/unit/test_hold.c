@@ -139,7 +139,7 @@ static void *spin(void *context)
 	return NULL;
 }
 
-/* Waits until so many of its threads run; returns its CPU time in ms. */
+/* Waits until that number of its threads run. Returns its CPU time in ms. */
 static int64_t running_await(pid_t pid, int threads)
 {
 	int64_t ms;
