@@ -124,6 +124,8 @@ static void test_reset(void **state)
 	struct order o = nest_order(n, "1.1", look);
 	pid_t first = shepherd_of(n, &o);
 	int descriptors = descriptors_of(first), cpus[] = {0};
+	/* its three streams, and the one that ls has open */
+	contains(nest_read(n, o.out), "\n0\n1\n2\n3\nUid:");
 	char *odd[] = {"PATH=/usr/bin:/bin", "ODD=1", NULL};
 
 	o = nest_order(n, "2.1",
@@ -333,6 +335,15 @@ static void test_directory(void **state)
 		assert_string_equal(nest_read(n, o.out), arena_printf(n->a, "%d.server\nhost\n", i));
 		assert_int_equal(entries(nodes), 1);
 	}
+	nest_stop(n); /* its shepherd leaves as well, with what it has kept */
+	nest_await_dead(shepherd);
+	assert_int_equal(entries(nodes), 0);
+	nest_start(n);
+	struct order o = nest_order(n, "5.1", "exit 0");
+	o.nodefile = "host\n";
+	o.nodefile_path = arena_printf(n->a, "%s/%s/5.server", nodes, o.tag);
+	shepherd = shepherd_of(n, &o);
+	assert_int_equal(entries(nodes), 1);
 	kill(shepherd, SIGKILL);
 	nest_await_dead(shepherd);
 	nest_stop(n);
