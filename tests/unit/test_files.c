@@ -646,6 +646,38 @@ static void test_bad_home(void **state)
 }
 
 /* An attempt that was given up must not add to what came after it. */
+static bool knows(void *context, const char *tag)
+{
+	return context && strcmp(context, tag) == 0;
+}
+
+/* After a restart the server may not know an attempt any more: it is ended, and nothing is
+ * delivered. */
+static void test_unknown(void **state)
+{
+	struct world *w = *state;
+	struct order_file files[] = {file_to(w, FILE_OUT, NULL, HOME, at(w, HOME, "o"))};
+	struct order o = job(w, "1.1", "echo x; exec sleep 1000", files, 1);
+	struct host *h = &w->host[RUNS];
+	struct result r;
+	pid_t pid;
+
+	order_give(w, &o);
+	AWAIT(w, w->told.started);
+	host_end(h);
+	host_begin(h);
+	assert_int_equal(errands_attach(h->errands, "1.1"), ATTEMPT_RUNS);
+	errands_sweep(h->errands, knows, (char *)"1.1");
+	assert_true(spooled(w, "1.1.json"));
+	errands_sweep(h->errands, knows, NULL);
+	assert_false(spooled(w, "1.1.json"));
+	AWAIT(w, w->told.ended);
+	assert_int_equal(w->told.r.status, SIGKILL);
+	assert_null(text(w, HOME, "o"));
+	forget(w, "1.1");
+	AWAIT(w, live_look(h->n->live, "1.1", w->a, &r, &pid) == LIVE_NONE);
+}
+
 static void test_late(void **state)
 {
 	struct world *w = *state;
@@ -935,6 +967,7 @@ static int tests_run(void)
 		cmocka_unit_test_setup_teardown(test_wrong_clock, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_home, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_late, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_unknown, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_staging, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_not_started, setup, teardown),

@@ -143,6 +143,25 @@ static void test_restart_here(void **state)
 	}
 }
 
+/* A script on this machine that ended while no server ran: its end is known before the other part
+ * is, and counts all the same. */
+static void test_restart_ended_here(void **state)
+{
+	struct hosts *w = *state;
+
+	run_until_go(w, "1.1", "01");
+	go(w, 0, "1.1");
+	hosts_await_agents(w, hosts_live(w, 0, "1.1") == LIVE_ENDED);
+	hosts_restart(w);
+	assert_int_equal(w->tales.n, 0);
+	assert_int_equal(hosts_attach(w, "1.1", "01"), ATTEMPT_UNKNOWN);
+	assert_int_equal(w->tales.n, 0); /* its room may be running */
+	engine_sweep(w->e, all_know, NULL);
+	for (int i = 1; i <= 3; i++)
+		host_heal(w, i);
+	ended_well(w, "1.1");
+}
+
 /* Attempts that nobody claims, on hosts that are there before the sweep, and after. */
 static void test_sweep(void **state)
 {
@@ -174,9 +193,8 @@ static void test_sweep(void **state)
 static int tests(void)
 {
 	const struct CMUnitTest all[] = {
-		TEST(test_restart_running), TEST(test_restart_starting),
-		TEST(test_restart_ending),  TEST_HERE(test_restart_here),
-		TEST(test_sweep),
+		TEST(test_restart_running),   TEST(test_restart_starting),	  TEST(test_restart_ending),
+		TEST_HERE(test_restart_here), TEST_HERE(test_restart_ended_here), TEST(test_sweep),
 	};
 
 	return cmocka_run_group_tests_name("gang-restart", all, NULL, NULL);
