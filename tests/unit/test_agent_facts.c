@@ -1,6 +1,6 @@
 /*
  * test_agent_facts.c - what an agent knows of its machine and keeps of its cluster: facts, health,
- * files.
+ * files; and whom it gives them to.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@
 #include "agent/health.h"
 #include "agent/home.h"
 #include "base/codec.h"
+#include "client/tray.h"
 #include "engine/frames.h"
 #include "run/capacity.h"
 #include "tls/pki.h"
@@ -560,6 +562,195 @@ static void test_views_age(void **state)
 	free(a);
 }
 
+/* ---- users of machines without an agent ---- */
+
+/* A caller's end. */
+struct far {
+	struct link *link;
+	struct strbuf log;  /* "[view all][refused: REASON](closed)" */
+	struct strbuf data; /* of all frames */
+};
+
+static void on_far_frame(void *context, struct link *l, json_t *head, const char *data, size_t n)
+{
+	struct far *f = context;
+	struct spool_frame x;
+
+	spool_frame_read(head, &x);
+	strbuf_printf(&f->log, "[%s", json_string_value(json_object_get(head, "t")));
+	strbuf_printf(&f->log, "%s%s", x.name ? " " : "", x.name ? x.name : "");
+	strbuf_printf(&f->log, "%s%s%s]", x.stale ? " stale" : "", x.why ? ": " : "", x.why ? x.why : "");
+	strbuf_add(&f->data, data, n);
+}
+
+static void on_far_closed(void *context, struct link *l, const char *reason)
+{
+	struct far *f = context;
+
+	f->link = NULL;
+	strbuf_puts(&f->log, "(closed)");
+}
+
+static void far_call(struct agent *a, struct far *f)
+{
+	static const struct link_events events = {.frame = on_far_frame, .closed = on_far_closed};
+	int fds[2];
+
+	*f = (struct far){0};
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds), 0);
+	f->link = link_open(a->loop, fds[0], NULL, &events, f);
+	link_trust(f->link);
+	caller_serve(a, fds[1]);
+}
+
+/* Turns the loop until that is the log, which begins again then. */
+static void far_hears(struct agent *a, struct far *f, const char *wanted)
+{
+	uint64_t end = uv_hrtime() + 30 * (uint64_t)1000000000;
+
+	while (strcmp(strbuf_text(&f->log), wanted) != 0) {
+		if (uv_hrtime() > end)
+			fail_msg("'%s' and not '%s'", strbuf_text(&f->log), wanted);
+		uv_run(a->loop, UV_RUN_NOWAIT);
+	}
+	strbuf_clear(&f->log);
+}
+
+static void far_keep(struct far *f, const char *text, size_t n, size_t size)
+{
+	link_pack(f->link, text, n, "{s:s,s:I}", "t", "keep", "size", (json_int_t)size);
+}
+
+static void far_end(struct agent *a, struct far *f)
+{
+	if (f->link) {
+		link_close(f->link, "it is done");
+		far_hears(a, f, "(closed)");
+	}
+	strbuf_fini(&f->log);
+	strbuf_fini(&f->data);
+}
+
+/* An agent with two views, one of which needs two frames. */
+static struct agent *agent_with_views(uv_loop_t *loop, struct strbuf *ret_mine)
+{
+	struct agent *a = mem_zalloc(sizeof *a);
+
+	uv_loop_init(loop);
+	a->loop = loop;
+	snprintf(a->home.state, sizeof a->home.state, "%s", dir);
+	for (int i = 0; ret_mine->n <= SPOOL_PIECE; i++)
+		strbuf_printf(ret_mine, "%d\n", i);
+	file_make("offline", "x", "");
+	file_make("offline/views", "all", "everyone's\n");
+	file_make("offline/views", "abc", ret_mine->text);
+	views_start(a);
+	return a;
+}
+
+static void agent_end(struct agent *a)
+{
+	spool_stop(a);
+	views_stop(a);
+	for (int i = 0; i < 1000 && uv_loop_alive(a->loop); i++)
+		uv_run(a->loop, UV_RUN_NOWAIT);
+	assert_int_equal(a->ncallers, 0);
+	assert_null(a->callers);
+	assert_int_equal(uv_loop_close(a->loop), 0);
+	free(a);
+}
+
+/* Only who knows the name of a view gets it, and may leave changes, which must be sealed. */
+static void test_callers(void **state)
+{
+	static const char unknown[] = "[refused: the server has told this host nothing of you](closed)";
+	struct offer offer = {.next = 5, .end = 100, .server = "pine", .lease = "L1", .cluster = "c1"}, other = offer;
+	struct change c = {.path = "/v1/jobs", .body = "{}", .nonce = "n", .token = "t", .seal = "s"};
+	struct strbuf mine = {0}, change = {0}, stale = {0};
+	tray_names names = {0};
+	uv_loop_t loop;
+	struct agent *a = agent_with_views(&loop, &mine);
+	char path[128];
+	struct err err;
+	struct far f;
+
+	snprintf(path, sizeof path, "%s/offline", dir);
+	assert_int_equal(tray_make(path, false, offer.tray, &err), 0);
+	assert_int_equal(offer_write(path, &offer, &err), 0);
+	assert_int_equal(spool_start(a, &err), 0);
+	change_format(&offer, &c, &change);
+	strcpy(other.lease, "L2");
+	change_format(&other, &c, &stale);
+	for (const char *const *view = (const char *const[]){"all", "abd", "", NULL}; *view; view++) {
+		far_call(a, &f);
+		link_pack(f.link, NULL, 0, "{s:s,s:s}", "t", "spool", "view", *view);
+		far_hears(a, &f, unknown);
+		far_end(a, &f);
+	}
+	far_call(a, &f);
+	far_keep(&f, change.text, change.n, change.n); /* before it is known */
+	far_hears(a, &f, "(closed)");
+	far_end(a, &f);
+
+	far_call(a, &f);
+	link_pack(f.link, NULL, 0, "{s:s,s:s}", "t", "spool", "view", "abc");
+	far_hears(a, &f, "[offer][view all][view abc][view abc][ready]");
+	assert_int_equal(f.data.n, 11 + mine.n);
+	assert_memory_equal(f.data.text, "everyone's\n", 11);
+	assert_memory_equal(f.data.text + 11, mine.text, mine.n);
+	far_keep(&f, stale.text, stale.n, stale.n);
+	far_hears(a, &f, "[refused stale: it is not sealed for the present lease of this host]");
+	far_keep(&f, "{}", 2, 2);
+	far_hears(a, &f, "[refused: it must be an object with path (\"/v1/jobs\", or that with an action) and body]");
+	far_keep(&f, change.text, 10, change.n); /* in two pieces */
+	far_keep(&f, change.text + 10, change.n - 10, change.n);
+	far_hears(a, &f, "[kept]");
+	far_keep(&f, change.text, change.n, change.n - 1); /* more than it says */
+	far_hears(a, &f, "(closed)");
+	far_end(a, &f);
+	assert_int_equal(tray_list(path, offer.tray, &names, &err), 0);
+	assert_int_equal(names.n, 1);
+	assert_int_equal(names.v[0].number, 5);
+	vec_free(&names);
+
+	spool_stop(a);
+	far_call(a, &f);
+	link_pack(f.link, NULL, 0, "{s:s,s:s}", "t", "spool", "view", "abc");
+	while (f.link)
+		uv_run(a->loop, UV_RUN_NOWAIT);
+	assert_null(strstr(f.log.text, "[offer]")); /* there is none */
+	far_end(a, &f);
+	agent_end(a);
+	strbuf_fini(&mine);
+	strbuf_fini(&change);
+	strbuf_fini(&stale);
+}
+
+/* There are 64 of them at most, who leave with the agent. */
+static void test_callers_many(void **state)
+{
+	struct strbuf mine = {0};
+	uv_loop_t loop;
+	struct agent *a = agent_with_views(&loop, &mine);
+	struct far many[65];
+
+	for (int i = 0; i < 65; i++)
+		far_call(a, &many[i]);
+	far_hears(a, &many[64], "(closed)");
+	far_end(a, &many[64]);
+	assert_int_equal(a->ncallers, 64);
+	far_end(a, &many[0]);
+	for (int i = 1; i < 64; i++)
+		assert_int_equal(many[i].log.n, 0);
+	callers_stop(a);
+	for (int i = 1; i < 64; i++) {
+		far_hears(a, &many[i], "(closed)");
+		far_end(a, &many[i]);
+	}
+	agent_end(a);
+	strbuf_fini(&mine);
+}
+
 #define WITH_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
@@ -569,7 +760,7 @@ int main(void)
 		cmocka_unit_test(test_part),	  cmocka_unit_test(test_facts),	  cmocka_unit_test(test_facts_say),
 		cmocka_unit_test(test_facts_now), WITH_DIRECTORY(test_health),	  WITH_DIRECTORY(test_health_late),
 		WITH_DIRECTORY(test_home),	  WITH_DIRECTORY(test_member),	  WITH_DIRECTORY(test_keys),
-		cmocka_unit_test(test_where),
+		cmocka_unit_test(test_where),	  WITH_DIRECTORY(test_callers),	  WITH_DIRECTORY(test_callers_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
