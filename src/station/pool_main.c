@@ -228,11 +228,10 @@ static int daemonise(struct pool *p, struct err *err)
 	strbuf_fini(&log);
 	if (rc != 0)
 		return rc > 0 ? 0 : rc;
-	if (serve(p, ready, err) < 0) {
+	rc = serve(p, ready, err);
+	if (rc < 0)
 		dprintf(ready, "-%s", err->text);
-		_exit(1);
-	}
-	_exit(0);
+	return rc;
 }
 
 /* ---- the command line ---- */
