@@ -15,8 +15,11 @@
 
 #include <cmocka.h>
 
+#include "base/codec.h"
+#include "base/json.h"
 #include "base/rng.h"
 #include "station/discover.h"
+#include "station/pool_home.h"
 #include "station/pool_table.h"
 #include "station/pool_waiting.h"
 
@@ -78,6 +81,272 @@ static void frames(void **state)
 	free(text);
 	strbuf_fini(&data);
 	arena_destroy(a);
+}
+
+/* Each frame with all of its members, the bounds of its numbers, and the members that it needs. */
+static const struct frame {
+	const char *name, *text, *needs;
+	const struct schema *schema; /* NULL: it has functions of its own */
+	struct {
+		const char *key;
+		int64_t least, most;
+	} bounds[7];
+} frame_list[] = {
+	{"hello",
+	 "{\"t\":\"hello\",\"port\":7724,\"run\":8,\"lease\":60000,\"members\":[[\"oak\",\"10.0.0.2:7724\",3]]}",
+	 "port run lease", .bounds = {{"port", 1, 65535}, {"run", 1, INT64_MAX}, {"lease", 100, 3600000}}},
+	{"report",
+	 "{\"t\":\"report\",\"run\":7,\"seq\":2,\"speed\":2.5,\"idle\":0.5,\"free\":0.25,\"ours\":3,\"interactive\":4,"
+	 "\"batch\":5,\"cpus\":6,\"memory\":9,\"closed\":true,\"arch\":\"arm64\"}",
+	 "run seq speed idle free ours interactive batch cpus memory arch", .schema = &peer_report_frame,
+	 .bounds = {{"run", 1, INT64_MAX},
+		    {"seq", 1, INT64_MAX},
+		    {"ours", 0, 1 << 20},
+		    {"interactive", 0, 1 << 20},
+		    {"batch", 0, 1 << 20},
+		    {"cpus", 1, 65536},
+		    {"memory", 0, INT64_MAX / 2}}},
+	{"start", "{\"t\":\"start\",\"id\":9,\"priority\":-3,\"path\":70,\"job\":4,\"argv\":2,\"memory\":5}",
+	 "id priority argv memory",
+	 .bounds = {{"id", 1, INT64_MAX},
+		    {"path", 0, INT64_MAX / 2},
+		    {"job", 0, INT64_MAX},
+		    {"argv", 1, 65536},
+		    {"memory", 0, INT64_MAX / 2}}},
+	{"done", "{\"id\":9,\"status\":256,\"cpu\":1200}", "id status cpu", .schema = &peer_done_frame,
+	 .bounds = {{"id", 1, INT64_MAX}, {"status", 0, 0xffff}, {"cpu", 0, INT64_MAX / 2}}},
+	{"note", "{\"id\":9,\"fd\":2,\"n\":65536}", "id", .schema = &peer_note_frame, .bounds = {{"id", 1, INT64_MAX}}},
+	{"outcome",
+	 "{\"task\":3,\"fd\":1,\"status\":256,\"cpu\":1200,\"where\":\"oak\",\"attempts\":2,\"why\":\"lost\"}", "",
+	 .schema = &peer_outcome_frame},
+	{"grant",
+	 "{\"id\":\"p4\",\"secret\":\"s\",\"name\":\"oak\",\"csr\":\"r\",\"certificate\":\"c\",\"pool\":\"lab\","
+	 "\"why\":\"no\",\"members\":{\"elm\":[\"h:1\",2]}}",
+	 "", .schema = &peer_grant_frame},
+	{"removed", "{\"text\":\"removed 1\\noak 2\\n\",\"signature\":\"x\"}", "text signature",
+	 .schema = &peer_removed_frame},
+};
+
+/* Reads a frame as its receiver does, and writes what was read: *ret, or NULL with an error. */
+static json_t *frame_again(const struct frame *f, const json_t *head, struct err *err)
+{
+	static const char words[] = "/tmp\0prog\0x\0A=1";
+	union {
+		struct peer_done done;
+		struct peer_note note;
+		struct peer_outcome outcome;
+		struct peer_grant grant;
+		struct peer_removed removed;
+	} any = {0};
+	struct arena *a = arena_create();
+	struct peer_hello hello;
+	struct peer_report report;
+	struct peer_start start;
+	struct strbuf data = {0}, out = {0};
+	char *text = NULL;
+	struct json j;
+
+	if (strcmp(f->name, "hello") == 0) {
+		text = peer_hello_read(head, a, &hello, err) == 0 ? peer_hello_write(&hello) : NULL;
+	} else if (strcmp(f->name, "report") == 0) {
+		text = peer_report_read(head, &report, err) == 0 ? peer_report_write(&report) : NULL;
+	} else if (strcmp(f->name, "start") == 0) {
+		bool good = peer_start_read(head, words, sizeof words, a, &start, err) == 0;
+		text = good ? peer_start_write(&start, &data) : NULL;
+		assert_true(!good || (data.n == sizeof words && memcmp(data.text, words, data.n) == 0));
+	} else if (record_load(f->schema->fields, 0, head, &any, NULL, err) == 0) {
+		json_begin(&j, &out);
+		record_store(f->schema->fields, 0, &any, NULL, &j);
+		json_close_object(&j);
+		text = out.text;
+	}
+	json_t *ret = text ? json_loads(text, 0, NULL) : NULL;
+	free(text);
+	strbuf_fini(&data);
+	arena_destroy(a);
+	return ret;
+}
+
+/* Returns true if a frame is taken with another value of that member, NULL: without it. Otherwise
+ * the error must name the member. */
+static bool frame_takes(const struct frame *f, const char *key, json_t *value)
+{
+	json_t *head = json_loads(f->text, 0, NULL);
+	struct err err = {.text = ""};
+
+	if (value)
+		json_object_set_new(head, key, value);
+	else
+		json_object_del(head, key);
+	json_t *again = frame_again(f, head, &err);
+	bool good = again != NULL;
+
+	if (!good && strstr(err.text, "announced")) /* in bounds, but this test sends two words */
+		good = true;
+	else if (good && json_is_real(value)) /* 1.0 is written as 1 */
+		assert_true(json_number_value(json_object_get(again, key)) == json_real_value(value));
+	else if (good ? !json_equal(head, again) : !strstr(err.text, key))
+		fail_msg("%s of %s: %s", key, f->name, good ? "it does not come back" : err.text);
+	json_decref(again);
+	json_decref(head);
+	return good;
+}
+
+/* All members of all frames come back; numbers have their bounds, and what must be there must. */
+static void members_of_frames(void **state)
+{
+	char text[128], word[32];
+	const char *key;
+	json_t *value;
+
+	for (const struct frame *f = frame_list; f < frame_list + sizeof frame_list / sizeof *frame_list; f++) {
+		json_t *head = json_loads(f->text, 0, NULL);
+		assert_non_null(head);
+		for (const struct field *row = NULL; f->schema && (row = schema_next(f->schema, row)) != NULL;)
+			assert_non_null(json_object_get(head, row->name));
+		json_object_foreach(head, key, value)
+		{
+			assert_true(frame_takes(f, key, json_deep_copy(value)));
+			snprintf(text, sizeof text, " %s ", f->needs);
+			snprintf(word, sizeof word, " %s ", key);
+			if (strcmp(key, "t") != 0 && strcmp(key, "members") != 0 &&
+			    frame_takes(f, key, NULL) != !strstr(text, word))
+				fail_msg("%s without %s", f->name, key);
+		}
+		json_decref(head);
+		for (size_t i = 0; i < sizeof f->bounds / sizeof *f->bounds && f->bounds[i].key; i++) {
+			int64_t least = f->bounds[i].least, most = f->bounds[i].most;
+			key = f->bounds[i].key;
+			if (!frame_takes(f, key, json_integer(least ? least : 1)) ||
+			    !frame_takes(f, key, json_integer(most)) || frame_takes(f, key, json_integer(least - 1)) ||
+			    (most < INT64_MAX && frame_takes(f, key, json_integer(most + 1))))
+				fail_msg("the bounds of %s in %s", key, f->name);
+		}
+	}
+}
+
+/* Loads are numbers in their bounds, names are printable words; a list of members has its most. */
+static void texts_of_frames(void **state)
+{
+	static const struct {
+		const char *key;
+		double least, most;
+	} reals[] = {{"speed", 1e-3, 1e6}, {"idle", 0, 1}, {"free", 0, 1}};
+	const struct frame *hello = &frame_list[0], *report = &frame_list[1];
+	static const char *const bad[] = {"", "a b", "x\n", "\u00e9", "sixteen-letters."};
+
+	for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
+		assert_true(frame_takes(report, reals[i].key, json_real(reals[i].least)));
+		assert_true(frame_takes(report, reals[i].key, json_real(reals[i].most)));
+		assert_false(frame_takes(report, reals[i].key, json_real(reals[i].least * 0.9 - 1e-9)));
+		assert_false(frame_takes(report, reals[i].key, json_real(reals[i].most * 1.1)));
+	}
+	assert_true(frame_takes(report, "arch", json_string("fifteen-letters")));
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		assert_false(frame_takes(report, "arch", json_string(bad[i])));
+		assert_false(i < 4 && frame_takes(hello, "members", json_pack("[[s,s,i]]", bad[i], "h:1", 1)));
+		assert_false(i < 4 && frame_takes(hello, "members", json_pack("[[s,s,i]]", "oak", bad[i], 1)));
+	}
+	char name[PEER_WHERE_SIZE + 1];
+	memset(name, 'x', sizeof name);
+	for (size_t n = 1; n < sizeof name; n++) {
+		if (n != PEER_NAME_SIZE && n != PEER_NAME_SIZE - 1 && n < PEER_WHERE_SIZE - 1)
+			continue;
+		assert_int_equal(frame_takes(hello, "members", json_pack("[[s%,s,i]]", name, n, "h:1", 1)),
+				 n < PEER_NAME_SIZE);
+		assert_int_equal(frame_takes(hello, "members", json_pack("[[s,s%,i]]", "oak", name, n, 1)),
+				 n < PEER_WHERE_SIZE);
+	}
+	json_t *all = json_array();
+	for (int i = 0; i < PEER_MEMBERS_MOST; i++)
+		json_array_append_new(all, json_pack("[s,s,i]", "oak", "h:1", 0));
+	assert_true(frame_takes(hello, "members", json_deep_copy(all)));
+	json_array_append_new(all, json_pack("[s,s,i]", "oak", "h:1", 0));
+	assert_false(frame_takes(hello, "members", all));
+	assert_int_equal(peer_join_read(NULL), 0);
+	json_t *below = json_integer(-1);
+	assert_int_equal(peer_join_read(below), 0);
+	json_decref(below);
+}
+
+/* Settings come back; one that is out of bounds, or no setting, keeps its default. */
+static void settings(void **state)
+{
+	static const struct {
+		const char *key;
+		int64_t least, most;
+	} bounds[] = {
+		{"interval_ms", 10, 3600000}, {"lease_ms", 100, 3600000}, {"gossip_from", 1, PEER_MEMBERS_MOST},
+		{"last_port", 0, 65535},      {"cpus", 0, 65536},
+	};
+	static const char all[] = "{\"name\":\"oak\",\"pool\":\"lab\",\"listen\":\"10.0.0.2:0\",\"cgroup\":\"/g\","
+				  "\"user\":\"bob\",\"owner\":\"none\",\"interval_ms\":11,\"lease_ms\":101,"
+				  "\"gossip_from\":3,\"last_port\":7,\"cpus\":5,\"multicast\":false,\"speed\":1.5,"
+				  "\"k1\":0.125,\"k2\":0.375,\"policy\":\"ours\"}";
+	char dir[] = "/tmp/shunt-test-XXXXXX", path[64];
+	struct pool_home h;
+	struct pool_conf c;
+	struct strbuf text = {0};
+	struct err err = {.text = ""};
+	json_t *wanted = json_loads(all, 0, NULL), *usual = NULL, *got;
+	const char *key;
+	json_t *value;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(h.dir, sizeof h.dir, "%s", dir);
+	assert_int_equal(pool_conf_load(&h, &c, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "this machine is in no pool"));
+	assert_int_equal(pool_home_write(&h, "pool.json", 0644, all, &err), 0);
+	assert_int_equal(pool_conf_load(&h, &c, &err), 0);
+	assert_true(strcmp(c.name, "oak") == 0 && strcmp(c.pool, "lab") == 0 && strcmp(c.listen, "10.0.0.2:0") == 0 &&
+		    strcmp(c.cgroup, "/g") == 0 && strcmp(c.user, "bob") == 0 && strcmp(c.owner, "none") == 0);
+	assert_true(c.interval_ms == 11 && c.lease_ms == 101 && c.gossip_from == 3 && c.last_port == 7 && c.cpus == 5 &&
+		    !c.multicast && c.speed == 1.5 && c.rule.k1 == 0.125 && c.rule.k2 == 0.375);
+	for (int i = 0; i < 2; i++) { /* all of it, then what a name alone leaves: the defaults */
+		assert_int_equal(pool_conf_store(&h, &c, &err), 0);
+		assert_int_equal(pool_home_read(&h, "pool.json", &text, &err), 0);
+		got = json_loads(text.text, 0, NULL);
+		assert_true(i == 1 || json_equal(got, wanted));
+		usual = i == 1 ? json_incref(got) : NULL;
+		json_decref(got);
+		assert_int_equal(pool_home_write(&h, "pool.json", 0644, "{\"name\":\"oak\",\"cpus\":true}", &err), 0);
+		assert_int_equal(pool_conf_load(&h, &c, &err), 0);
+	}
+	json_object_foreach(usual, key, value)
+		assert_true(strcmp(key, "name") == 0 || !json_equal(value, json_object_get(wanted, key)));
+	for (size_t i = 0; i < 4 * (sizeof bounds / sizeof *bounds); i++) {
+		const int64_t least = bounds[i / 4].least, most = bounds[i / 4].most,
+			      of[] = {least - 1, least, most, most + 1};
+		key = bounds[i / 4].key;
+		strbuf_clear(&text);
+		strbuf_printf(&text, "{\"name\":\"oak\",\"%s\":%lld}", key, (long long)of[i % 4]);
+		assert_int_equal(pool_home_write(&h, "pool.json", 0644, text.text, &err), 0);
+		assert_int_equal(pool_conf_load(&h, &c, &err), 0);
+		assert_int_equal(pool_conf_store(&h, &c, &err), 0);
+		assert_int_equal(pool_home_read(&h, "pool.json", &text, &err), 0);
+		got = json_loads(text.text, 0, NULL);
+		bool good = i % 4 == 1 || i % 4 == 2;
+		assert_int_equal(json_integer_value(json_object_get(got, key)),
+				 good ? of[i % 4] : json_integer_value(json_object_get(usual, key)));
+		json_decref(got);
+	}
+	assert_int_equal(pool_home_write(&h, "pool.json", 0644, "{\"name\":\"oak\",\"k1\":-1,\"k2\":1e30}", &err), 0);
+	assert_int_equal(pool_conf_load(&h, &c, &err), 0);
+	assert_true(c.rule.k1 == PLACE_K1 && c.rule.k2 == PLACE_K2);
+	assert_int_equal(pool_home_write(&h, "pool.json", 0644, "{\"name\":\"oak\",\"policy\":\"x\"}", &err), 0);
+	assert_int_equal(pool_conf_load(&h, &c, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "no policy is called x"));
+	assert_int_equal(pool_home_write(&h, "pool.json", 0644, "{}", &err), 0);
+	assert_int_equal(pool_conf_load(&h, &c, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "it has no name"));
+	strcpy(c.user, "\xff");
+	assert_int_equal(pool_conf_store(&h, &c, &err), -EINVAL);
+	snprintf(path, sizeof path, "%s/pool.json", dir);
+	unlink(path);
+	assert_int_equal(rmdir(dir), 0);
+	json_decref(usual);
+	json_decref(wanted);
+	strbuf_fini(&text);
 }
 
 static void needs(void **state)
@@ -379,6 +648,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(frames),
+		cmocka_unit_test(members_of_frames),
+		cmocka_unit_test(texts_of_frames),
+		cmocka_unit_test(settings),
 		cmocka_unit_test(needs),
 		cmocka_unit_test(usable),
 		cmocka_unit_test(shared_load),
