@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "bag/credential.h"
+#include "support/closed.h"
 
 #define PRINT "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define SECRET "00112233445566778899aabbccddeeff"
@@ -121,10 +122,7 @@ static void files(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_trip),
-		cmocka_unit_test(refusals),
-		cmocka_unit_test(files),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	const struct CMUnitTest tests[] = {cmocka_unit_test(round_trip), cmocka_unit_test(refusals),
+					   cmocka_unit_test(files), CLOSED_TEST};
+	return cmocka_run_group_tests(tests, closed_begin, NULL);
 }

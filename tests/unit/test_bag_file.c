@@ -11,6 +11,7 @@
 
 #include "bag/bagfile.h"
 #include "bag/expand.h"
+#include "support/closed.h"
 
 static void assert_task(const struct bag *b, size_t i, const char *command)
 {
@@ -264,7 +265,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines),   cmocka_unit_test(mistakes),	     cmocka_unit_test(needs),
 		cmocka_unit_test(places),  cmocka_unit_test(needs_of_files), cmocka_unit_test(columns),
-		cmocka_unit_test(unknown), cmocka_unit_test(longest),
-	};
-	return cmocka_run_group_tests_name("bag_file", tests, NULL, NULL);
+		cmocka_unit_test(unknown), cmocka_unit_test(longest),	     CLOSED_TEST};
+	return cmocka_run_group_tests_name("bag_file", tests, closed_begin, NULL);
 }

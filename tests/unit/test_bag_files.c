@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "bag/files.h"
+#include "support/closed.h"
 
 static void matched(void **state)
 {
@@ -142,11 +143,8 @@ static void refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(matched),
-		cmocka_unit_test(there_and_back),
-		cmocka_unit_test(refused),
-	};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(matched), cmocka_unit_test(there_and_back),
+					   cmocka_unit_test(refused), CLOSED_TEST};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, closed_begin, NULL);
 }

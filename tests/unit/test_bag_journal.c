@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "bag/journal.h"
+#include "support/closed.h"
 
 static char dir[64], path[96];
 
@@ -298,13 +299,12 @@ static void compacted(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(kept, begin, end),
-		cmocka_unit_test(fields),
-		cmocka_unit_test_setup_teardown(removed, begin, end),
-		cmocka_unit_test_setup_teardown(alone, begin, end),
-		cmocka_unit_test_setup_teardown(torn, begin, end),
-		cmocka_unit_test_setup_teardown(compacted, begin, end),
-	};
-	return cmocka_run_group_tests_name("bag_journal", tests, NULL, NULL);
+	const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(kept, begin, end),
+					   cmocka_unit_test(fields),
+					   cmocka_unit_test_setup_teardown(removed, begin, end),
+					   cmocka_unit_test_setup_teardown(alone, begin, end),
+					   cmocka_unit_test_setup_teardown(torn, begin, end),
+					   cmocka_unit_test_setup_teardown(compacted, begin, end),
+					   CLOSED_TEST};
+	return cmocka_run_group_tests_name("bag_journal", tests, closed_begin, NULL);
 }

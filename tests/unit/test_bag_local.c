@@ -18,6 +18,7 @@
 #include "bag/files.h"
 #include "bag/provider.h"
 #include "base/file.h"
+#include "support/closed.h"
 
 /* Notes its arguments and dies at once. The tenth one, or each if there is a file `all`, lives
  * while there is a file `stay`. */
@@ -208,9 +209,9 @@ static void missing(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {TEST(dies),	TEST(dies_slowly), TEST(dies_at_work),
-					   TEST(lives), TEST(stays),	   TEST(missing)};
+	const struct CMUnitTest tests[] = {TEST(dies),	TEST(dies_slowly), TEST(dies_at_work), TEST(lives),
+					   TEST(stays), TEST(missing),	   CLOSED_TEST};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("bag_local", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("bag_local", tests, closed_begin, NULL);
 }

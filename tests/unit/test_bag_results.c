@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "bag/results.h"
+#include "support/closed.h"
 
 static void put(struct fold *f, enum record_kind kind, uint64_t task, bool last)
 {
@@ -148,6 +149,6 @@ static void directory(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(folded), cmocka_unit_test(directory)};
-	return cmocka_run_group_tests_name("bag_results", tests, NULL, NULL);
+	const struct CMUnitTest tests[] = {cmocka_unit_test(folded), cmocka_unit_test(directory), CLOSED_TEST};
+	return cmocka_run_group_tests_name("bag_results", tests, closed_begin, NULL);
 }

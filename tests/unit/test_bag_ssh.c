@@ -18,6 +18,7 @@
 #include "bag/files.h"
 #include "bag/provider.h"
 #include "base/file.h"
+#include "support/closed.h"
 
 /* n1 stays; n2 is not there; n3 ends well; n4 ends without a word. */
 static const char ssh[] = "#!/bin/sh\ncd ${0%/*}\necho \"$1 $2 $3 $4 $5 $6\" >asked.$5\ncat >key.$5\ncase $5 in\n"
@@ -245,8 +246,8 @@ static void refused(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {TEST(lives), TEST(pauses), TEST(refused)};
+	const struct CMUnitTest tests[] = {TEST(lives), TEST(pauses), TEST(refused), CLOSED_TEST};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests_name("bag_ssh", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("bag_ssh", tests, closed_begin, NULL);
 }

@@ -19,6 +19,7 @@
 #include "bag/spawn.h"
 #include "bag/wire.h"
 #include "bag/worker.h"
+#include "support/closed.h"
 
 static void splits(const char *command, const char *expected)
 {
@@ -368,14 +369,13 @@ static void dies(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words),
-		cmocka_unit_test(runs),
-		cmocka_unit_test(large),
-		cmocka_unit_test(time_is_up),
-		cmocka_unit_test(limits_and_drops),
-		cmocka_unit_test(grace),
-		cmocka_unit_test(dies),
-	};
-	return cmocka_run_group_tests_name("bag_worker", tests, NULL, NULL);
+	const struct CMUnitTest tests[] = {cmocka_unit_test(words),
+					   cmocka_unit_test(runs),
+					   cmocka_unit_test(large),
+					   cmocka_unit_test(time_is_up),
+					   cmocka_unit_test(limits_and_drops),
+					   cmocka_unit_test(grace),
+					   cmocka_unit_test(dies),
+					   CLOSED_TEST};
+	return cmocka_run_group_tests_name("bag_worker", tests, closed_begin, NULL);
 }

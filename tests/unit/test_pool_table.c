@@ -22,6 +22,7 @@
 #include "station/pool_home.h"
 #include "station/pool_table.h"
 #include "station/pool_waiting.h"
+#include "support/closed.h"
 
 #define INTERVAL 1000
 
@@ -646,19 +647,18 @@ static void waiting_tasks_in_order(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(frames),
-		cmocka_unit_test(members_of_frames),
-		cmocka_unit_test(texts_of_frames),
-		cmocka_unit_test(settings),
-		cmocka_unit_test(needs),
-		cmocka_unit_test(usable),
-		cmocka_unit_test(shared_load),
-		cmocka_unit_test(ages),
-		cmocka_unit_test(on_their_way),
-		cmocka_unit_test(announces_where_it_listens),
-		cmocka_unit_test(waiting_tasks_in_order),
-	};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(frames),
+					   cmocka_unit_test(members_of_frames),
+					   cmocka_unit_test(texts_of_frames),
+					   cmocka_unit_test(settings),
+					   cmocka_unit_test(needs),
+					   cmocka_unit_test(usable),
+					   cmocka_unit_test(shared_load),
+					   cmocka_unit_test(ages),
+					   cmocka_unit_test(on_their_way),
+					   cmocka_unit_test(announces_where_it_listens),
+					   cmocka_unit_test(waiting_tasks_in_order),
+					   CLOSED_TEST};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, closed_begin, NULL);
 }

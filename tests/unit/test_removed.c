@@ -12,6 +12,7 @@
 
 #include "station/pool_home.h"
 #include "station/removed.h"
+#include "support/closed.h"
 
 struct authority {
 	struct strbuf key, cert;
@@ -110,10 +111,7 @@ static void renewal(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists),
-		cmocka_unit_test(damaged),
-		cmocka_unit_test(renewal),
-	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	const struct CMUnitTest tests[] = {cmocka_unit_test(lists), cmocka_unit_test(damaged),
+					   cmocka_unit_test(renewal), CLOSED_TEST};
+	return cmocka_run_group_tests(tests, closed_begin, NULL);
 }
