@@ -2,6 +2,7 @@
  * test_bag_pbs.c - what PBS's commands and a Shunt server's plan look like, and what else may be
  * there.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,6 +19,7 @@
 #include "bag/files.h"
 #include "base/file.h"
 #include "base/timetext.h"
+#include "support/closed.h"
 #include "support/words.h"
 
 static const char queue[] = "n1\n     state = free\n     np = 8\n\n"
@@ -285,6 +287,67 @@ static void own_places(void **state)
 	rebuild_fini(&r);
 }
 
+/* Pieces that are no use are left out; a plan counts as whole only if it is recent, and if all that
+ * waits is in it. */
+static void own_pieces(void **state)
+{
+	static const char all[] =
+		"{\"now\": 1000, \"foreseen\": %d, \"nodes\": [{\"name\": \"n1\", \"cpus\": 1000001, \"up\": true},"
+		"{\"name\": \"n2\", \"cpus\": 4, \"up\": true, \"reservations\": [{\"start\": 7000}, {\"start\": 6000}]}],"
+		"\"pieces\": [%s]}";
+	static const struct {
+		const char *piece;
+		int jobs, pieces;
+	} of[] = {
+		{"\"cpus\": 1, \"start\": 900, \"end\": 1001, \"state\": \"running\"", 1, 1},
+		{"\"cpus\": 1000000, \"start\": 900, \"end\": 1001, \"state\": \"running\"", 1, 1},
+		{"\"cpus\": 0, \"start\": 900, \"end\": 1001, \"state\": \"running\"", 0, 0},
+		{"\"cpus\": 1000001, \"start\": 900, \"end\": 1001, \"state\": \"running\"", 0, 0},
+		{"\"cpus\": 1, \"start\": 900, \"end\": 1000, \"state\": \"running\"", 0, 0},
+		{"\"cpus\": 1, \"start\": 2000, \"end\": 2000, \"state\": \"planned\"", 0, 0},
+		{"\"cpus\": 1, \"start\": 1001, \"end\": 2000", 1, 0},
+	};
+	char piece[256], text[800];
+	struct rebuild r = {0};
+
+	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+		snprintf(piece, sizeof piece, "{\"job\": \"1.a\", \"node\": \"n2\", %s}", of[i].piece);
+		int n = snprintf(text, sizeof text, all, 1000, piece);
+		assert_int_equal(dialect_shunt.plan_parse("sb12", text, (size_t)n, 1000, &r), 0);
+		assert_int_equal(r.jobs.n, of[i].jobs);
+		assert_int_equal(r.places.pieces.n, of[i].pieces);
+		assert_true(!r.jobs.n || r.jobs.v[0].running == (r.jobs.v[0].start <= 1000));
+		assert_int_equal(r.places.nodes.v[0].cpus, 0); /* so large is none */
+		assert_int_equal(r.places.nodes.v[1].until, 6000);
+		rebuild_clear(&r);
+	}
+	for (int foreseen = 988; foreseen <= 1002; foreseen++) {
+		int n = snprintf(text, sizeof text, all, foreseen, "");
+		assert_int_equal(dialect_shunt.plan_parse("sb12", text, (size_t)n, 1000, &r), 0);
+		assert_int_equal(r.places.whole, foreseen > 990);
+		rebuild_clear(&r);
+	}
+	for (int jobs = 499; jobs <= 500; jobs++) {
+		struct strbuf long_text = {0};
+		strbuf_puts(
+			&long_text,
+			"{\"now\": 1, \"foreseen\": 1, \"nodes\": [{\"name\": \"n1\", \"cpus\": 1, \"up\": true}], \"pieces\": [");
+		for (int i = 0; i < 2 * jobs; i++) /* each has two pieces */
+			strbuf_printf(
+				&long_text,
+				"%s{\"job\": \"%d.a\", \"node\": \"n1\", \"cpus\": 1, \"start\": 9, \"end\": 10, \"state\": \"expected\"}",
+				i ? "," : "", i / 2);
+		strbuf_puts(&long_text, "]}");
+		assert_int_equal(dialect_shunt.plan_parse("sb12", long_text.text, long_text.n, 1, &r), 0);
+		assert_int_equal(r.places.whole, jobs < 500); /* a server shows the starts of no more jobs */
+		rebuild_clear(&r);
+		strbuf_fini(&long_text);
+	}
+	assert_int_equal(dialect_shunt.plan_parse("sb12", "{}", 2, 1, &r), -EINVAL);
+	assert_int_equal(dialect_shunt.plan_parse("sb12", "no JSON", 7, 1, &r), -EINVAL);
+	rebuild_fini(&r);
+}
+
 /* The commands, with and without optional words; for a Shunt server, of this program. */
 static void commands(void **state)
 {
@@ -521,7 +584,9 @@ int main(int argc, char **argv)
 					   cmocka_unit_test(forms),
 					   cmocka_unit_test(own_plan),
 					   cmocka_unit_test(own_places),
-					   cmocka_unit_test(requests_of_a_server)};
+					   cmocka_unit_test(own_pieces),
+					   cmocka_unit_test(requests_of_a_server),
+					   CLOSED_TEST};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, closed_begin, NULL);
 }

@@ -18,6 +18,7 @@
 #include "bag/batch.h"
 #include "bag/files.h"
 #include "base/timetext.h"
+#include "support/closed.h"
 #include "support/words.h"
 
 static void lines(void **state)
@@ -173,6 +174,66 @@ static void plan(void **state)
 	assert_int_equal(r.free.v[2].procs, 0);
 	rebuild_clear(&r);
 	assert_int_equal(dialect_slurm.plan_parse("x", "sinfo: error\n", 13, 1000, &r), -22);
+	rebuild_fini(&r);
+}
+
+/* A job that needs more than there is takes nothing from those that can run, and has no start. */
+static void too_wide(void **state)
+{
+	static const char text[] = "cpus|0/16/0/16|main*\n"
+				   "job|PENDING|17|N/A|1:00|N/A|1|shunt-bag-1\n"
+				   "job|PENDING|16|N/A|1:00|N/A|2|shunt-bag-1\n";
+	struct rebuild r = {0};
+
+	assert_int_equal(dialect_slurm.plan_parse("shunt-bag-1", text, sizeof text - 1, 1000, &r), 0);
+	rebuild_plan(&r, 1000, 70);
+	assert_int_equal(r.queued, 2);
+	assert_int_equal(r.jobs.v[0].start, 0);
+	assert_int_equal(r.jobs.v[1].start, 1000);
+	assert_int_equal(r.free.n, 2);
+	assert_true(r.free.v[0].end == 1060 && r.free.v[0].procs == 0);
+	assert_true(r.free.v[1].end == TIME_NEVER && r.free.v[1].procs == 16);
+	rebuild_fini(&r);
+}
+
+/* No more than a thousand waiting jobs are planned; those behind them are only counted. A job that
+ * should have ended is given another minute. */
+static void long_queue(void **state)
+{
+	struct strbuf text = {0};
+	struct rebuild r = {0};
+
+	strbuf_puts(&text, "cpus|1/0/0/1|main*\njob|RUNNING|1|0:00|1:00|900|(null)|a\n");
+	for (int i = 0; i < REBUILD_WAITING + 2; i++)
+		strbuf_puts(&text, "job|PENDING|1|N/A|1:00|N/A|(null)|b\n");
+	assert_int_equal(dialect_slurm.plan_parse("x", text.text, text.n, 1000, &r), 0);
+	rebuild_plan(&r, 1030, 0);
+	assert_int_equal(r.queued, REBUILD_WAITING + 2);
+	assert_int_equal(r.jobs.v[1].start, 1090);
+	assert_int_equal(r.jobs.v[REBUILD_WAITING].start, 1090 + 60 * (REBUILD_WAITING - 1));
+	assert_int_equal(r.jobs.v[REBUILD_WAITING + 1].start, 0);
+	assert_int_equal(r.free.v[r.free.n - 1].start, 1090 + 60 * REBUILD_WAITING);
+	assert_int_equal(r.free.v[r.free.n - 1].procs, 1);
+	rebuild_fini(&r);
+	strbuf_fini(&text);
+}
+
+/* Of the kinds of nodes those are kept that no other one covers. */
+static void kinds_of_nodes(void **state)
+{
+	static const struct {
+		struct provider_node node;
+		size_t n; /* kept afterwards */
+	} of[] = {
+		{{4, 0, 1000}, 1}, {{4, 0, 1000}, 1}, {{4, 0, 999}, 1},	 {{0, 9, 9000}, 1}, {{2, 1, 500}, 2},
+		{{2, 0, 2000}, 3}, {{4, 1, 1000}, 2}, {{5, 1, 2000}, 1}, {{5, 2, 1999}, 2}, {{4, 2, 2000}, 3},
+	};
+	struct rebuild r = {0};
+
+	for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+		rebuild_node(&r, &of[i].node);
+		assert_int_equal(r.nodes.n, of[i].n);
+	}
 	rebuild_fini(&r);
 }
 
@@ -411,11 +472,12 @@ static void poll_until_listed(struct provider *p, const char *dir, int64_t now, 
 		p->kind->poll(p, now);
 }
 
-/* A request is missing when several listings did not have it, not when the clock has jumped. Its
+/* A request is missing when several listings in a row did not have it, after `seen` that did, not
+ * when the clock has jumped. Its
  * end is a failure, after which the next request waits, unless a worker came. */
-static void missing(bool joined)
+static void missing(bool joined, int seen)
 {
-	char dir[] = "/tmp/shunt-test-XXXXXX", path[4200], text[128];
+	char dir[] = "/tmp/shunt-test-XXXXXX", path[4200], text[256];
 	int told = 0, n;
 	int64_t now = (int64_t)time(NULL);
 	struct provider_user user = {.dir = dir,
@@ -433,7 +495,9 @@ static void missing(bool joined)
 	assert_non_null(mkdtemp(dir));
 	script(dir, "sbatch", "echo 12\n");
 	script(dir, "scancel", "true\n");
-	snprintf(text, sizeof text, "echo x >> %s/listed\n", dir);
+	snprintf(text, sizeof text,
+		 "cd %s; : >>listed; [ $(wc -l <listed) -ge %d ] || echo '12|1|PENDING|None'; echo x >>listed\n", dir,
+		 seen);
 	script(dir, "squeue", text);
 	snprintf(path, sizeof path, "%s:%s", dir, getenv("PATH"));
 	setenv("PATH", path, 1);
@@ -465,13 +529,19 @@ static void missing(bool joined)
 static void missing_by_listings(void **state)
 {
 	(void)state;
-	missing(false);
+	missing(false, 0);
+}
+
+static void missing_after_it_was_listed(void **state)
+{
+	(void)state;
+	missing(false, 2);
 }
 
 static void missing_after_a_worker_came(void **state)
 {
 	(void)state;
-	missing(true);
+	missing(true, 0);
 }
 
 /* A request that is cancelled as one that waits has started meanwhile: it is over, its workers
@@ -564,6 +634,112 @@ static void adopted(void **state)
 	files_remove(dir);
 }
 
+static void keep_last(void *arg, const char *text)
+{
+	snprintf(arg, 256, "%s", text);
+}
+
+/* Commands that are not there: what the user is told, and what becomes of requests. */
+static void absent_commands(void **state)
+{
+	char dir[] = "/tmp/shunt-test-XXXXXX", last[256] = "", *path = strdup(getenv("PATH"));
+	struct provider_user user = {.dir = dir,
+				     .tag = "slurm:shunt-bag-test",
+				     .pace = 600,
+				     .prepare = prepared,
+				     .over = over,
+				     .warn = keep_last,
+				     .arg = last};
+	struct provider_options options = {.requests = 2, .processors = 8, .seconds = 3600, .shape.each = 1};
+	struct provider_plan known;
+	struct provider_request r;
+	struct err err;
+
+	assert_non_null(mkdtemp(dir));
+	setenv("PATH", dir, 1);
+	struct provider *p = provider_create("slurm", &user, &options, &err);
+	assert_int_equal(p->kind->plan(p, &known, &err), -EAGAIN);
+	assert_int_equal(p->kind->request(p, 8, 60, &err), 1);
+	p->kind->poll(p, 1000);
+	assert_true(p->kind->look(p, 1, &r));
+	assert_int_equal(r.state, REQUEST_FAILED);
+	assert_string_equal(r.failure, "sbatch: No such file or directory");
+	assert_string_equal(last, "slurm: sbatch: No such file or directory; the next request is made in 600 s at the "
+				  "earliest");
+	p->kind->poll(p, 1000); /* whether its job is listed after all */
+	p->kind->poll(p, 1000);
+	p->kind->poll(p, 20000);
+	assert_int_equal(p->kind->plan(p, &known, &err), -ENOTSUP);
+	p->kind->resume(p);
+	script(dir, "sbatch", "echo 12\n");
+	assert_int_equal(p->kind->request(p, 8, 60, &err), 2);
+	for (*r.name = '\0'; strcmp(r.name, "12") != 0; usleep(1000)) {
+		p->kind->poll(p, 20000);
+		assert_true(p->kind->look(p, 2, &r));
+	}
+	p->kind->shrink(p, 2, 4);
+	p->kind->poll(p, 20000);
+	assert_true(p->kind->look(p, 2, &r) && r.processors == 8 && r.state == REQUEST_PENDING);
+	p->kind->cancel(p, 2);
+	p->kind->poll(p, 20000);
+	assert_true(p->kind->look(p, 2, &r) && r.state == REQUEST_ENDED && r.fate == FATE_TAKEN);
+	p->kind->destroy(p);
+	assert_int_equal(provider_clear("slurm:shunt-bag-test", &err), -ENOENT);
+	assert_string_equal(err.text, "scancel: No such file or directory");
+	script(dir, "scancel", "echo first; echo 'no\a way'; exit 1\n");
+	assert_int_equal(provider_clear("slurm:shunt-bag-test", &err), -EIO);
+	assert_string_equal(err.text, "scancel, jobs shunt-bag-test: no? way");
+	script(dir, "scancel", "true\n");
+	assert_int_equal(provider_clear("slurm:shunt-bag-test", &err), 0);
+	setenv("PATH", path, 1);
+	free(path);
+	files_remove(dir);
+}
+
+/* Commands that fail: listings are made less often, and a request that was refused has failed. */
+static void failing_commands(void **state)
+{
+	char dir[] = "/tmp/shunt-test-XXXXXX", last[256] = "", path[4200], text[300];
+	static const int waits[] = {500, 600, 600};
+	struct provider_user user = {.dir = dir,
+				     .tag = "slurm:shunt-bag-test",
+				     .pace = 250,
+				     .prepare = prepared,
+				     .over = over,
+				     .warn = keep_last,
+				     .arg = last};
+	struct provider_options options = {.requests = 2, .processors = 8, .seconds = 3600, .shape.each = 1};
+	struct provider_request r;
+	struct err err;
+	int64_t now = 1000;
+
+	assert_non_null(mkdtemp(dir));
+	script(dir, "sbatch", "echo; echo 'sbatch: error: no account'; exit 1\n");
+	script(dir, "squeue", "echo 'no controller'; exit 1\n");
+	snprintf(path, sizeof path, "%s:%s", dir, getenv("PATH"));
+	setenv("PATH", path, 1);
+	struct provider *p = provider_create("slurm", &user, &options, &err);
+	assert_int_equal(p->kind->request(p, 8, 60, &err), 1);
+	for (r.state = REQUEST_PENDING; r.state == REQUEST_PENDING; usleep(1000)) {
+		p->kind->poll(p, now);
+		assert_true(p->kind->look(p, 1, &r));
+	}
+	assert_int_equal(r.state, REQUEST_FAILED);
+	assert_string_equal(r.failure, "sbatch: sbatch: error: no account");
+	assert_string_equal(
+		last, "slurm: sbatch: sbatch: error: no account; the next request is made in 250 s at the earliest");
+	for (size_t i = 0; i < sizeof waits / sizeof *waits; i++) {
+		*last = '\0';
+		for (; !*last; usleep(1000)) /* while it may have a job after all */
+			p->kind->poll(p, now);
+		snprintf(text, sizeof text, "slurm: squeue: no controller; it is called again in %d s", waits[i]);
+		assert_string_equal(last, text);
+		now += waits[i];
+	}
+	p->kind->destroy(p);
+	files_remove(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(lines),
@@ -572,12 +748,19 @@ int main(void)
 					   cmocka_unit_test(commands),
 					   cmocka_unit_test(durations),
 					   cmocka_unit_test(plan),
+					   cmocka_unit_test(too_wide),
+					   cmocka_unit_test(long_queue),
+					   cmocka_unit_test(kinds_of_nodes),
 					   cmocka_unit_test(paused),
 					   cmocka_unit_test(shrunk),
 					   cmocka_unit_test(missing_by_listings),
+					   cmocka_unit_test(missing_after_it_was_listed),
 					   cmocka_unit_test(missing_after_a_worker_came),
 					   cmocka_unit_test(adopted),
-					   cmocka_unit_test(cancelled_when_it_starts)};
+					   cmocka_unit_test(cancelled_when_it_starts),
+					   cmocka_unit_test(absent_commands),
+					   cmocka_unit_test(failing_commands),
+					   CLOSED_TEST};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, closed_begin, NULL);
 }
