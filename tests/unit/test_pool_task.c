@@ -18,6 +18,7 @@
 
 #include "run/lease.h"
 #include "station/pool_task.h"
+#include "support/closed.h"
 
 static void start_within(const char *script, int64_t memory, struct pool_lease *lease, struct pool_task *ret)
 {
@@ -220,13 +221,36 @@ static void programs(void **state)
 	assert_true(r.cpu_ms >= 0 && r.cpu_ms < 60000);
 }
 
+/* A task's processor time is that of all its processes. */
+static void processor_time(void **state)
+{
+	static const char script[] =
+		"while read -r s </proc/$$/stat; set -- $s; [ $((${14} + ${15})) -lt 6 ]; do :; done";
+	struct pool_lease *lease = pool_lease_create();
+	char text[256], out[1024];
+	struct pool_task t;
+	struct pool_result r;
+
+	lease->until = INT64_MAX;
+	snprintf(text, sizeof text, "sh -c '%s' & %s; wait", script, script);
+	start(text, lease, &t);
+	close(t.in);
+	assert_int_equal(finish(&t, &r, out, sizeof out), sizeof r);
+	assert_true(WIFEXITED(r.status) && WEXITSTATUS(r.status) == 0);
+	assert_true(r.cpu_ms >= 2 * 5 * 1000 / sysconf(_SC_CLK_TCK) && r.cpu_ms < 60000);
+	pool_lease_free(lease);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(streams),	  cmocka_unit_test(programs), cmocka_unit_test(nothing_is_left),
-		cmocka_unit_test(keeper_stopped), cmocka_unit_test(memory),
-	};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(streams),
+					   cmocka_unit_test(programs),
+					   cmocka_unit_test(nothing_is_left),
+					   cmocka_unit_test(keeper_stopped),
+					   cmocka_unit_test(memory),
+					   cmocka_unit_test(processor_time),
+					   CLOSED_TEST};
 
 	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, closed_begin, NULL);
 }
