@@ -639,7 +639,7 @@ static void keep_last(void *arg, const char *text)
 	snprintf(arg, 256, "%s", text);
 }
 
-/* Commands that are not there: what the user is told, and what becomes of requests. */
+/* Commands that are not there: the warnings, and what becomes of requests. */
 static void absent_commands(void **state)
 {
 	char dir[] = "/tmp/shunt-test-XXXXXX", last[256] = "", *path = strdup(getenv("PATH"));
