@@ -231,8 +231,11 @@ void cluster_decide(struct cluster *c)
 	limits.pending = share(c, limits.pending);
 	if (limits.pending <= 0)
 		return;
-	cluster_reshape(c);
 	limits_set(c, &limits);
+	cluster_reshape(c);
+	demand = cluster_demand(c); /* without the tasks that can't run there any more */
+	if (demand == 0)
+		return;
 	requests_look(c, now, &out);
 	bool open = out.coming < demand && (int)out.n < c->limits.requests, changed = out.digest != c->digest;
 	if (!open && !(adapter_reviews(c->adapter) && (changed || adapter_next(c->adapter, now) <= now)))

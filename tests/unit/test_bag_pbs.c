@@ -287,7 +287,7 @@ static void own_places(void **state)
 	rebuild_fini(&r);
 }
 
-/* Pieces that are no use are left out; a plan counts as whole only if it is recent, and if all that
+/* Useless pieces are left out; a plan counts as whole only if it is recent, and if all that
  * waits is in it. */
 static void own_pieces(void **state)
 {
