@@ -364,13 +364,13 @@ void cluster_look(struct broker *b)
 	for (size_t i = 0; i < b->clusters.n; i++) {
 		struct cluster *c = b->clusters.v[i];
 		c->provider->kind->poll(c->provider, provider_now());
+		requests_tell(c, false); /* may begin a pause */
 		if (b->options->filler)
 			cluster_fill(c);
 		else
 			cluster_decide(c);
 		if (c->elastic)
 			release(c);
-		requests_tell(c, false);
 	}
 }
 
