@@ -3,7 +3,7 @@
  * well: everything a broker requests, sends, warns of, answers and records, compared with
  * brokers.txt.
  *
- * A line "= TITLE" begins a run, "$ COMMAND" says what happens in it (the table `commands`), and
+ * A line "= TITLE" begins a run, "$ COMMAND" says what happens in it (command_take(), event_run()), and
  * the other lines are recorded: the run's virtual time in seconds, and what happened. The clocks
  * are the test's, so nothing waits. After an intended change `SHUNT_GOLDEN=write` records it: look
  * at the difference.
@@ -90,7 +90,8 @@ int __wrap_poll(struct pollfd *fds, nfds_t n, int ms)
 struct worker {
 	char name[32], session[SECRET_SIZE];
 	int fd;
-	struct strbuf in;
+	bool split; /* its messages arrive in two parts */
+	struct strbuf in, held;
 	int64_t cpus, serve; /* serve: microseconds of each task; -1: by command */
 	VEC(struct {
 		uint64_t task;
@@ -127,6 +128,8 @@ static struct {
 	struct worker w[WORKERS];
 	int ask; /* connection of a command; -1: none */
 	bool clear_fails;
+	char *files[4]; /* in the directory where the broker runs */
+	int nfiles;
 } run;
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -143,9 +146,20 @@ static void say(const char *format, ...)
 
 /* ---- the cluster ---- */
 
+static int64_t requests_out(const struct fake *f)
+{
+	int64_t out = 0;
+
+	for (size_t i = 0; i < f->all.n; i++)
+		out += f->all.v[i].state == REQUEST_PENDING || f->all.v[i].state == REQUEST_RUNNING;
+	return out;
+}
+
 static void fake_limits(struct provider *p, struct provider_limits *ret)
 {
 	*ret = run.limits;
+	ret->used = ret->elastic ? 0 : requests_out((struct fake *)p);
+	ret->pending -= ret->used;
 }
 
 static int fake_request(struct provider *p, int64_t processors, int64_t seconds, struct err *err)
@@ -156,12 +170,13 @@ static int fake_request(struct provider *p, int64_t processors, int64_t seconds,
 				     .seconds = seconds,
 				     .submitted = BEGIN + now_us / 1000000};
 
-	int64_t out = 0;
-	for (size_t i = 0; i < f->all.n; i++)
-		out += f->all.v[i].state == REQUEST_PENDING || f->all.v[i].state == REQUEST_RUNNING;
-	if (out >= run.limits.pending)
+	if (requests_out(f) >= run.limits.pending)
 		return err_set(err, -EAGAIN, "no more");
 	snprintf(r.name, sizeof r.name, "job-%d", r.id);
+	if (!run.limits.elastic) { /* a host */
+		r.state = REQUEST_RUNNING;
+		r.started = r.submitted;
+	}
 	vec_push(&f->all, r);
 	say("%s: request %d: %" PRId64 " CPUs for %" PRId64 " s", f->user.tag, r.id, processors, seconds);
 	return r.id;
@@ -290,6 +305,17 @@ static void frame_send(int fd, const struct wire *m)
 	strbuf_fini(&out);
 }
 
+static void worker_send(struct worker *w, const struct wire *m)
+{
+	size_t first;
+
+	wire_add(&w->held, m);
+	first = w->split ? 5 : w->held.n;
+	assert_int_equal(send(w->fd, w->held.text, first, MSG_NOSIGNAL), first);
+	w->held.n -= first;
+	memmove(w->held.text, w->held.text + first, w->held.n);
+}
+
 static struct worker *worker_of(const char *name)
 {
 	for (int i = 0; i < WORKERS; i++)
@@ -305,6 +331,7 @@ static void worker_gone(struct worker *w)
 	w->fd = -1;
 	vec_free(&w->tasks);
 	strbuf_fini(&w->in);
+	strbuf_fini(&w->held);
 }
 
 /* Connects a worker; `secret`: of its request, or of its session; "": a local one. */
@@ -335,15 +362,15 @@ static void result_send(struct worker *w, int status)
 		say("%s: it has no task", w->name);
 		return;
 	}
-	frame_send(w->fd, &(struct wire){.kind = WIRE_RESULT,
-					 .task = w->tasks.v[0].task,
-					 .status = status,
-					 .began = BEGIN * 1000000 + w->tasks.v[0].since,
-					 .took = now_us - w->tasks.v[0].since,
-					 .text = "out\n",
-					 .ntext = 4,
-					 .err = status ? "err\n" : "",
-					 .nerr = status ? 4 : 0});
+	worker_send(w, &(struct wire){.kind = WIRE_RESULT,
+				      .task = w->tasks.v[0].task,
+				      .status = status,
+				      .began = BEGIN * 1000000 + w->tasks.v[0].since,
+				      .took = now_us - w->tasks.v[0].since,
+				      .text = "out\n",
+				      .ntext = 4,
+				      .err = status ? "err\n" : "",
+				      .nerr = status ? 4 : 0});
 	vec_remove(&w->tasks, 0);
 }
 
@@ -369,6 +396,13 @@ static bool worker_take(struct worker *w, const struct wire *m)
 		for (; w->tasks.n > 1; w->tasks.n--)
 			frame_send(w->fd,
 				   &(struct wire){.kind = WIRE_RETURNED, .task = w->tasks.v[w->tasks.n - 1].task});
+		break;
+	case WIRE_APART:
+		say("%s: task %" PRIu64 " brings back %.*s", w->name, m->task, (int)m->ntext, m->text);
+		break;
+	case WIRE_FILE:
+		say("%s: task %" PRIu64 " gets %.*s: %.*s", w->name, m->task, (int)m->ntext, m->text, (int)m->nerr,
+		    m->err);
 		break;
 	default:
 		say("%s: end", w->name);
@@ -396,6 +430,10 @@ static void worker_read(struct worker *w)
 			say("%s: its connection was closed", w->name);
 		if (n == 0 || over)
 			worker_gone(w);
+	}
+	if (w->fd >= 0 && w->held.n) {
+		assert_int_equal(send(w->fd, w->held.text, w->held.n, MSG_NOSIGNAL), w->held.n);
+		strbuf_clear(&w->held);
 	}
 	while (w->fd >= 0 && w->serve >= 0 && w->tasks.n && now_us - w->tasks.v[0].since >= w->serve)
 		result_send(w, 0);
@@ -447,7 +485,7 @@ static struct provider_request *request_named(const char *text, struct fake **re
 	return &run.fake[c - 1]->all.v[n - 1];
 }
 
-static void event_run(const char *text)
+static void event_run(const char *text, const struct broker_summary *s)
 {
 	static char *words[8];
 	static char copy[200];
@@ -465,7 +503,8 @@ static void event_run(const char *text)
 	struct provider_request *r = request_named(strcmp(what, "join") == 0 ? b : a, &f);
 	bool of_request = strcmp(what, "run") == 0 || strcmp(what, "end") == 0 || strcmp(what, "fail") == 0 ||
 			  strcmp(what, "join") == 0;
-	bool of_worker = strcmp(what, "back") == 0 || strcmp(what, "serve") == 0 || strcmp(what, "done") == 0 ||
+	bool of_worker = strcmp(what, "back") == 0 || strcmp(what, "split") == 0 || strcmp(what, "chunk") == 0 ||
+			 strcmp(what, "file") == 0 || strcmp(what, "serve") == 0 || strcmp(what, "done") == 0 ||
 			 strcmp(what, "leave") == 0;
 	struct worker *w = worker_of(of_worker ? a : ""); /* else a new one */
 	say("%s%s", text,
@@ -515,6 +554,38 @@ static void event_run(const char *text)
 		result_send(w, atoi(b) << 8);
 	} else if (strcmp(what, "leave") == 0) { /* WORKER */
 		worker_gone(w);
+	} else if (strcmp(what, "split") == 0) { /* WORKER */
+		w->split = true;
+	} else if (strcmp(what, "chunk") == 0) { /* WORKER BYTES TASK: output of a task */
+		char *bytes = mem_zalloc((size_t)atoi(b) + 1);
+		memset(bytes, 'x', (size_t)atoi(b));
+		worker_send(w, &(struct wire){.kind = WIRE_CHUNK,
+					      .task = (uint64_t)atoi(c),
+					      .text = bytes,
+					      .ntext = strlen(bytes)});
+		free(bytes);
+	} else if (strcmp(what, "file") == 0) { /* WORKER TASK PATH TEXT: a file comes back */
+		worker_send(w, &(struct wire){.kind = WIRE_FILE,
+					      .task = (uint64_t)atoi(b),
+					      .attempt = 0600,
+					      .text = c,
+					      .ntext = strlen(c),
+					      .err = words[4],
+					      .nerr = strlen(words[4])});
+	} else if (strcmp(what, "stranger") == 0) { /* WORKER PATH: connects, and says nothing; SECRET: says it */
+		snprintf(w->name, sizeof w->name, "%s", a);
+		w->cpus = BAG_CPU;
+		w->serve = -1;
+		if (n > 3) {
+			worker_join(w, c, -1, -1, false);
+		} else {
+			char path[100];
+			snprintf(path, sizeof path, "%s/%s", run.dir, b);
+			w->fd = unix_connect(path, 1000, &err);
+		}
+	} else if (strcmp(what, "summary") == 0) {
+		say("summary: %u done, %d workers, %u running, %.1f/s, %" PRId64 " s left", s->counts.done, s->workers,
+		    s->running, s->rate, s->left);
 	} else if (strcmp(what, "limits") == 0) { /* REQUESTS CPUS SECONDS */
 		run.limits = (struct provider_limits){true, atoi(a), atoi(b), atoi(c), 0, 0};
 	} else if (strcmp(what, "ask") == 0) { /* WORD */
@@ -548,7 +619,7 @@ static void on_progress(void *arg, const struct broker_summary *s)
 	for (int i = 0; i < run.nevents; i++)
 		if (!run.event[i].done && now_us >= run.event[i].at) {
 			run.event[i].done = true;
-			event_run(run.event[i].text);
+			event_run(run.event[i].text, s);
 		}
 	for (int i = 0; i < WORKERS; i++)
 		worker_read(&run.w[i]);
@@ -621,6 +692,11 @@ static void brokers_run(bool cancel)
 	}
 	run.ask = -1;
 	now_us = 0;
+	char here[4096];
+	assert_non_null(getcwd(here, sizeof here));
+	assert_int_equal(chdir(run.dir), 0);
+	for (int i = 0; i < run.nfiles; i++)
+		assert_int_equal(file_replace(run.files[i], 0640, run.files[i], strlen(run.files[i]), 0), 0);
 	run.o.dir = run.dir;
 	run.o.places = (const char *const *)run.places;
 	int rc = cancel ? broker_cancel(run.dir, on_warning, NULL, &err) : broker_run(&run.o, &s, &err);
@@ -632,6 +708,13 @@ static void brokers_run(bool cancel)
 	for (int i = 0; i < run.nevents; i++)
 		if (!run.event[i].done)
 			say("never: %s", run.event[i].text);
+	char back[64] = "";
+	FILE *f = fopen("back", "r");
+	if (f) {
+		say("file back: %s", fgets(back, sizeof back, f) ? back : "");
+		fclose(f);
+	}
+	assert_int_equal(chdir(here), 0);
 	if (rc < 0)
 		say("error %d: %s", rc,
 		    strncmp(err.text, run.dir, strlen(run.dir)) == 0 ? err.text + strlen(run.dir) : err.text);
@@ -647,6 +730,8 @@ static void run_begin(void)
 	for (int i = 0; i < 4; i++)
 		free(run.places[i]);
 	memset(run.places, 0, sizeof run.places);
+	while (run.nfiles)
+		free(run.files[--run.nfiles]);
 	memset(run.w, 0, sizeof run.w);
 	for (int i = 0; i < WORKERS; i++)
 		run.w[i].fd = -1;
@@ -713,6 +798,13 @@ static void command_take(char *line)
 		run.o.retry = true;
 	} else if (strcmp(line, "clear-fails") == 0) {
 		run.clear_fails = true;
+	} else if (strcmp(line, "apart") == 0) {
+		run.o.apart = true;
+	} else if (strncmp(line, "hosts ", 6) == 0) { /* NUMBER */
+		run.limits = (struct provider_limits){false, atoi(line + 6), 1, -1, atoi(line + 6), 0};
+	} else if (strncmp(line, "file ", 5) == 0) { /* NAME, which is also its text */
+		run.files[run.nfiles++] = mem_strdup(line + 5);
+		assert_true(run.nfiles < 4);
 	} else if (strncmp(line, "filler ", 7) == 0) { /* CPUS of two nodes of a server's plan */
 		run.o.filler = true;
 		run.plan.processors = run.plan.processors ? run.plan.processors : 1;
