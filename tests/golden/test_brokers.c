@@ -3,7 +3,7 @@
  * well: everything a broker requests, sends, warns of, answers and records, compared with
  * brokers.txt.
  *
- * A line "= TITLE" begins a run, "$ COMMAND" says what happens in it (command_take(), event_run()), and
+ * A line "= TITLE" begins a run, "$ COMMAND" says what happens in it (command_take, event_run), and
  * the other lines are recorded: the run's virtual time in seconds, and what happened. The clocks
  * are the test's, so nothing waits. After an intended change `SHUNT_GOLDEN=write` records it: look
  * at the difference.
