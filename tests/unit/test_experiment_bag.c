@@ -13,7 +13,10 @@
 
 #include <cmocka.h>
 
+#include "base/strbuf.h"
+#include "golden/recorded.h"
 #include "lab/experiment.h"
+#include "lab/experiment_bag.h"
 #include "sim/workload.h"
 
 static char folder[] = "/tmp/test_experiment_bag.XXXXXX", trace[64], results[64];
@@ -185,12 +188,90 @@ static void loads_and_bases(void **state)
 	assert_non_null(strstr(err.text, "magic: not a heuristic"));
 }
 
+/* Bags whose times are known, at two sites: some types and numbers of requests only, and one bag
+ * that not every heuristic has run. */
+static void results_make(struct bag_results *r)
+{
+	*r = (struct bag_results){.repetitions = 12,
+				  .base = ADAPTER_STATIC,
+				  .heuristic = {[ADAPTER_STATIC] = true,
+						[ADAPTER_INITIAL] = true,
+						[ADAPTER_ADAPTIVE] = true,
+						[ADAPTER_OURS] = true},
+				  .missing = 7};
+	for (int site = 0; site < 2; site++) {
+		r->cell[site] = calloc(12 * BAG_TYPES * BAG_PENDING, sizeof *r->cell[site]);
+		r->load[site] = 0.5 + 0.25 * site;
+	}
+	for (int i = 0; i < 2 * 12 * BAG_TYPES * BAG_PENDING; i++) {
+		int site = i % 2, rep = i / 2 % 12, type = i / 24 % BAG_TYPES, pending = i / 24 / BAG_TYPES;
+		struct bag_cell *c = bag_cell_at(r, site, rep, type, pending);
+		float base = (float)(1000 * (type + 1) + 64 * ((rep * 5 + pending * 3) % 11));
+		if (type % 4 != site || pending % 3 == 2 || (type == 8 && rep > 3))
+			continue;
+		c->run = true;
+		c->seconds[ADAPTER_STATIC] = base;
+		c->wasted[ADAPTER_STATIC] = 2 * base;
+		c->seconds[ADAPTER_ADAPTIVE] = type % 3 == 1 ? base + 256 : base / 2 + (float)(rep % 3 * 8);
+		c->wasted[ADAPTER_ADAPTIVE] = base * (float)(1 + type % 3);
+		c->seconds[ADAPTER_OURS] = rep == 7 && type == 4 ? 0 : base / (float)(2 << (rep + type) % 3);
+		c->wasted[ADAPTER_OURS] = base / 4;
+		if (bag_type_small(type))
+			c->seconds[ADAPTER_INITIAL] = base * 2, c->wasted[ADAPTER_INITIAL] = base;
+	}
+}
+
+/* Appends a text with at most four digits behind a point. */
+static void numbers_put(struct strbuf *out, const char *text)
+{
+	for (; *text; text++) {
+		strbuf_add(out, text, 1);
+		if (*text != '.' || text[1] < '0' || text[1] > '9')
+			continue;
+		size_t n = strspn(text + 1, "0123456789");
+		strbuf_add(out, text + 1, n < 4 ? n : 4);
+		text += n;
+	}
+}
+
+/* What is reported of results that are known: all numbers, as a table and as JSON. */
+static void all_numbers(void **state)
+{
+	struct bag_results r;
+	struct strbuf all = {0};
+	char *text[2];
+	size_t n;
+
+	results_make(&r);
+	for (int i = 0; i < 2; i++) {
+		FILE *out = open_memstream(&text[i], &n);
+		if (i == 0)
+			bag_report(&r, true, out);
+		else
+			bag_report_json(&r, out);
+		fclose(out);
+		numbers_put(&all, text[i]);
+		free(text[i]);
+	}
+	for (int type = 0; type < BAG_TYPES; type++) {
+		strbuf_printf(&all, "type %d:", type);
+		for (int share = 1; share <= 16; share *= 2)
+			strbuf_printf(&all, " %d", bag_is_known(&r, type % 2, type, 0, share / 100.0));
+		strbuf_puts(&all, "\n");
+	}
+	recorded_compare(SHUNT_ROOT "/tests/golden/experiment_bag.txt", "type", &all);
+	for (int site = 0; site < 2; site++)
+		free(r.cell[site]);
+	strbuf_fini(&all);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(goes_on_from_its_results),
 		cmocka_unit_test(stops_when_enough_is_known),
 		cmocka_unit_test(loads_and_bases),
+		cmocka_unit_test(all_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
