@@ -574,6 +574,7 @@ static void plan_ask(struct batch *s, int64_t now)
 	if (command_start(s, PLAN, 0, &w, now) < 0) {
 		s->planned = now + PAUSE_MOST;
 		s->unplanned = true;
+		rebuild_clear(&s->plan); /* the one that is known grows old */
 	}
 }
 
