@@ -895,12 +895,15 @@ int batch_clear(const struct batch_dialect *d, const char *tag, struct err *err)
 		return err_set(err, rc, "%s: %s", d->cancel, strerror(-rc));
 	for (int i = 0; i < CLEAR_SECONDS * 100 && !own_ended(s.pid, &status); i++)
 		usleep(10000);
-	if (own_has(s.pid)) {
+	bool late = own_has(s.pid);
+	if (late) {
 		command_kill(&s);
 		status = -1;
 	}
 	output_read(s.output, &text);
 	close(s.output);
+	if (late)
+		strbuf_printf(&text, "\nno answer in %d s", CLEAR_SECONDS);
 	rc = status == 0 ? 0 : err_set(err, -EIO, "%s, jobs %s: %s", d->cancel, s.name, last_line(&text));
 	strbuf_fini(&text);
 	return rc;
