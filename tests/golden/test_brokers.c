@@ -91,7 +91,7 @@ struct worker {
 	char name[32], session[SECRET_SIZE];
 	int fd;
 	bool split;   /* its messages arrive in two parts */
-	bool lingers; /* it does not end when it is told to */
+	bool lingers; /* it does not end at END */
 	struct strbuf in, held;
 	int64_t cpus, serve; /* serve: microseconds of each task; -1: by command */
 	VEC(struct {
