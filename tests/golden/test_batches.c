@@ -59,6 +59,8 @@ static struct {
 	struct provider_request known[REQUESTS];
 	struct provider_limits limits;
 	int alive;   /* number of the request that has a worker; 0: none */
+	bool script; /* scripts are shown */
+	bool unprepared;
 	bool shapes; /* another shape is tried when one is refused */
 	char label[PROGRESS_SIZE];
 } run;
@@ -137,6 +139,15 @@ pid_t __wrap_own_start(const char *program, char *const *words, int in, int out)
 		a = a ? a : answer_to(words[i]);
 	}
 	strbuf_puts(&run.out, "\n");
+	if (run.script) {
+		struct strbuf text = {0};
+		char path[100];
+		snprintf(path, sizeof path, "%s/%s-1.sh", run.dir, strchr(run.tag, ':') + 1);
+		if (file_read(path, 0, 1 << 20, &text) == 0)
+			say("script: %s", strbuf_text(&text));
+		strbuf_fini(&text);
+		run.script = false;
+	}
 	if (a && a->status == -2)
 		return -ENOENT;
 	run.running = a ? a : &none;
@@ -179,6 +190,8 @@ static int prepare(void *arg, const struct provider_request *r, int64_t nodes, c
 		   struct err *err)
 {
 	say("prepare %d for %" PRId64 " nodes", r->id, nodes);
+	if (run.unprepared)
+		return err_set(err, -ENOSPC, "the disk is full");
 	strbuf_puts(command, "worker");
 	return file_replace(key, 0600, "key", 3, 0);
 }
@@ -296,6 +309,10 @@ static void event_run(struct provider *p, char *text)
 		p->kind->resume(p);
 	} else if (strcmp(word, "plan") == 0) {
 		plan_say(p);
+	} else if (strcmp(word, "script") == 0) {
+		run.script = true;
+	} else if (strcmp(word, "unprepared") == 0) {
+		run.unprepared = true;
 	} else if (strcmp(word, "shapes") == 0) {
 		run.shapes = true;
 	} else if (strcmp(word, "label") == 0) { /* TEXT */
@@ -313,6 +330,9 @@ static void batches_run(void)
 
 	strcpy(run.dir, "/tmp/shunt-test-XXXXXX");
 	assert_non_null(mkdtemp(run.dir));
+	char *real = realpath(run.dir, NULL); /* as paths are given to the commands */
+	snprintf(run.dir, sizeof run.dir, "%s", real);
+	free(real);
 	run.user.dir = run.dir;
 	run.user.tag = run.tag;
 	struct provider *p = provider_create(run.place, &run.user, &run.o, &err);

@@ -79,6 +79,21 @@ static void lines(void **state)
 	assert_int_equal(at, sizeof text - 1);
 }
 
+/* Lines that do not fit are cut; the last one may lack its end. */
+static void cut_lines(void **state)
+{
+	static const char text[] = "abcd\n\nefghi\nj";
+	static const char *const wanted[] = {"abcd", "", "efgh", "j"};
+	char line[5];
+	size_t at = 0;
+
+	for (size_t i = 0; i < 4; i++) {
+		assert_true(line_next(text, sizeof text - 1, &at, line, sizeof line));
+		assert_string_equal(line, wanted[i]);
+	}
+	assert_false(line_next(text, sizeof text - 1, &at, line, sizeof line));
+}
+
 /* Only what has ended for certain counts as ended: its nodes are removed then, and what ran
  * there may be started again. */
 static void states(void **state)
@@ -743,6 +758,7 @@ static void failing_commands(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(lines),
+					   cmocka_unit_test(cut_lines),
 					   cmocka_unit_test(states),
 					   cmocka_unit_test(numbers),
 					   cmocka_unit_test(commands),
