@@ -1,10 +1,13 @@
 /*
- * test_foresee.c - what is said of a job that a forecast of a long queue did not get to.
+ * test_foresee.c - what is said of a job that a forecast of a long queue did not get to, and of jobs
+ * that come in the second of a forecast.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -56,9 +59,29 @@ static void behind_what_was_foreseen(void **state)
 	says(f, "it has not been computed yet");
 }
 
+/* Several jobs of one second that wait: each has an expected start at once. */
+static void submitted_in_one_second(void **state)
+{
+	struct site *f = *state;
+	char path[64], start[64];
+
+	for (int i = 1; i <= 4; i++) {
+		assert_int_equal(
+			site_ask(f, getuid(), "POST", "/v1/jobs",
+				 "{\"script\":\"true\",\"resources\":[\"nodes=n1,walltime=100\"],\"workdir\":\"/\"}"),
+			201);
+		snprintf(path, sizeof path, "/v1/jobs/%d", i);
+		snprintf(start, sizeof start, "\"expected_start\":%lld,", (long long)(NOW + (i - 1) * 100));
+		assert_int_equal(site_ask(f, getuid(), "GET", path, NULL), 200);
+		if (i > 1 && !strstr(f->a.body.text, start))
+			fail_msg("%s is missing: %s", start, f->a.body.text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(submitted_in_one_second, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(behind_what_was_foreseen, setup, site_teardown),
 	};
 

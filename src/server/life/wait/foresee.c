@@ -95,6 +95,7 @@ static void coming_begin(struct server *s, struct coming *c)
 	c->starts.rough = TIME_NEVER;
 	c->starts.version = s->plan->version;
 	c->starts.commits = s->stats->commits;
+	c->starts.submitted = s->stats->submitted;
 }
 
 static void coming_add(struct server *s, struct coming *c, const struct foreseen *x)
@@ -127,6 +128,7 @@ static void coming_show(struct coming *c, struct starts *to, foreseen_pieces *pi
 	to->rough = c->starts.rough;
 	to->version = c->starts.version;
 	to->commits = c->starts.commits;
+	to->submitted = c->starts.submitted;
 	vec_free(pieces);
 	vec_copy(pieces, &c->pieces);
 }
@@ -178,9 +180,10 @@ static void first_over(void *context, bool complete)
 		coming_show(c, &s->outlook->first, &s->outlook->pieces);
 }
 
+/* The plan stays the same when a job is submitted that has to wait. */
 static bool same_instant(const struct server *s, const struct starts *x)
 {
-	return x->made == s->clock->now && x->version == s->plan->version;
+	return x->made == s->clock->now && x->version == s->plan->version && x->submitted == s->stats->submitted;
 }
 
 /* Returns true if nothing has happened since and the forecast is not old. The plan's version is

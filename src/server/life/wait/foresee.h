@@ -29,8 +29,9 @@ struct starts {
 	bool partial;  /* time ran out: later starts are missing */
 	/* starts from this instant on are rough (forecast_rest()); TIME_NEVER: none */
 	int64_t rough;
-	uint64_t version; /* version of the plan */
-	uint64_t commits; /* number of commits before it */
+	uint64_t version;   /* version of the plan */
+	uint64_t commits;   /* number of commits before it */
+	uint64_t submitted; /* number of jobs submitted before it */
 };
 
 struct outlook {
