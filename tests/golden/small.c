@@ -49,6 +49,7 @@ static void objects_make(struct site *site)
 		{"/v1/server", SET("query_other_jobs", "True"), ""},
 		{"/v1/server", SET("resources_available.matlab", "4"), ""},
 		{"/v1/server", SET("quota", "False"), ""},
+		{"/v1/server", SET("log_events", "all"), ""},
 		{"/v1/queues/long", SET("priority", "50"), "PUT"},
 		{"/v1/queues/long", SET("enabled", "True"), ""},
 		{"/v1/queues/long", SET("started", "True"), ""},

@@ -17,9 +17,15 @@
 
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "golden/recorded.h"
 #include "golden/small.h"
+#include "server/api/stream/journal.h"
+#include "server/base/log.h"
 #include "server/loop.h"
+#include "server/server.h"
+#include "store/quota.h"
+#include "store/store.h"
 
 #define FILE_NAME SHUNT_ROOT "/tests/golden/shown.txt"
 
@@ -231,14 +237,82 @@ static void rest_show(void)
 	show(ROOT, "/v1/events?after=0");
 }
 
+/* Appends a file that the server wrote. */
+static void file_show(const char *name)
+{
+	struct strbuf text = {0};
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/%s", site->dir, name);
+	assert_int_equal(file_read(path, 0, 1 << 20, &text), 0);
+	strbuf_printf(&shown, "\n== the file %s\n", name);
+	recorded_put(&shown, site, strbuf_text(&text));
+	strbuf_fini(&text);
+}
+
+/* Appends the metrics, except those that depend on the machine's speed and memory. */
+static void metrics_show(void)
+{
+	strbuf_puts(&shown, "\n== /v1/metrics\n");
+	assert_int_equal(site_ask(site, SMALL_DAEMON, "GET", "/v1/metrics", NULL), 200);
+	for (char *line = strtok(site->a.body.text, "\n"); line; line = strtok(NULL, "\n")) {
+		const char *value = strrchr(line, ' ');
+		bool varies = *line != '#' && (strstr(line, "cycle_seconds") || strstr(line, "turn") ||
+					       strstr(line, "commit_seconds") || strstr(line, "memory_kib"));
+		strbuf_printf(&shown, "%.*s %s\n", (int)(value - line), line, varies ? "..." : value + 1);
+	}
+}
+
+/* Makes the event log have the lines that only a whole server adds. */
+static void rest_log(void)
+{
+	struct store_move move = {.user = "daemon",
+				  .time = site->now,
+				  .type = "normal",
+				  .cause = "job",
+				  .job = job_key(3, -1),
+				  .seconds = -60};
+
+	journal_startup(site->s);
+	journal_heard(site->s, SEVERITY_WARNING, "a \"warning\"");
+	journal_move(site->s, &move);
+	move.job = 0;
+	journal_move(site->s, &move);
+	for (int complete = 0; complete < 2; complete++) {
+		assert_true(journal_shutdown(site->s, complete));
+		assert_false(journal_shutdown(site->s, complete));
+	}
+}
+
+/* Appends what the server logged, and ends its log. */
+static void log_show(void)
+{
+	const struct log_kept *k;
+
+	strbuf_puts(&shown, "\n== the server's log\n");
+	for (uint64_t at = 0; (k = log_next(site->s->log, SEVERITY_DEBUG, &at));) {
+		strbuf_printf(&shown, "%s: ", severity_names[k->severity]);
+		recorded_put(&shown, site, k->text);
+		strbuf_puts(&shown, "\n");
+	}
+	log_destroy(site->s->log);
+	site->s->log = NULL;
+}
+
 static void test_shown(void **state)
 {
 	small_open(state);
 	site = *state;
+	site->s->log = log_create(SEVERITY_DEBUG);
 	all_show("submitted");
 	small_live(site);
 	all_show("later");
+	metrics_show();
+	rest_log();
+	assert_int_equal(site_set(site, "log_format", "json"), 200);
+	log_show();
 	site_reopen(site);
+	site->s->log = log_create(SEVERITY_DEBUG);
 	for (int i = 0; i < 3; i++)
 		server_turn(site->s);
 	size_t end = shown.n;
@@ -249,7 +323,12 @@ static void test_shown(void **state)
 			fail_msg("after a restart: %.200s\nbefore: %.200s", again + (i > 80 ? i - 80 : 0),
 				 before + (i > 80 ? i - 80 : 0));
 	shown.text[shown.n = end] = '\0';
+	rest_log();
 	rest_show();
+	strbuf_puts(&shown, "\n==== what was written\n");
+	log_show();
+	file_show("accounting/20270115");
+	file_show("events.log");
 	recorded_compare(FILE_NAME, "== ", &shown);
 	strbuf_fini(&shown);
 	site_teardown(state);
