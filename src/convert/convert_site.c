@@ -130,9 +130,11 @@ bool convert_integer(struct conversion *c, const char *key, const char *value, i
 	int64_t n = 0;
 
 	if (digits_scan(&at, INT64_C(1) << 53, &n) && !*at) {
-		*ret = *value == '-' ? -n : n;
-		if (*ret >= min)
+		n = *value == '-' ? -n : n;
+		if (n >= min) {
+			*ret = n;
 			return true;
+		}
 	}
 	convert_remark(c, "%.60s: \"%.60s\" is not a whole number from %lld on", key, value, (long long)min);
 	return false;
