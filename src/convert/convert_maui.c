@@ -300,6 +300,17 @@ static void duration_days(struct conversion *c, const char *value)
 	}
 }
 
+static void decay_read(struct conversion *c, const char *value)
+{
+	char *end;
+	double part = strtod(value, &end);
+
+	if (end == value || *end || !(part >= 0 && part <= 1))
+		convert_remark(c, "FSDECAY %.60s is not a number from 0 to 1", value);
+	else
+		convert_number(c, &c->site.attrs, "fairshare_decay", (int64_t)rint(part * 100));
+}
+
 static void admins_read(struct conversion *c, const char *list, char *text)
 {
 	char name[128];
@@ -429,7 +440,7 @@ void convert_maui(struct conversion *c, char *line)
 	else if (strcasecmp(key, "FSINTERVAL") == 0)
 		duration_days(c, value);
 	else if (strcasecmp(key, "FSDECAY") == 0)
-		convert_number(c, server, "fairshare_decay", (int64_t)rint(strtod(value, NULL) * 100));
+		decay_read(c, value);
 	else if (strcasecmp(key, "JOBMAXOVERRUN") == 0)
 		convert_set(c, server, "tolerance", value);
 	else if (strcasecmp(key, "FSPOLICY") == 0) {
