@@ -51,7 +51,7 @@ static int list_convert(const char *attribute, char *value, struct strbuf *out, 
 		while (at && ((at > known && at[-1] != ' ') || (at[length] && at[length] != ' ')))
 			at = strcasestr(at + 1, word);
 		if (!at)
-			return err_set(err, -EINVAL, "\"%.40s\" is not a kind of event ; known: %s", word, known);
+			return err_set(err, -EINVAL, "\"%.40s\" is not a kind of event; known: %s", word, known);
 		strbuf_printf(out, "%s%.*s", n++ ? "," : "", (int)length, at);
 	}
 	strbuf_puts(out, "\"\n");

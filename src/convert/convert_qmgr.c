@@ -2,6 +2,7 @@
  * convert_qmgr.c - reads `qmgr -c 'print server'` of TORQUE, PBS Pro and OpenPBS: keeps known
  * settings and remarks on the rest.
  */
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -12,6 +13,7 @@
 
 static const struct {
 	const char *name, *remark;
+	bool mask; /* a number there, and words in our attribute of this name */
 } known[] = {
 	{"scheduler_iteration", "not needed: jobs are planned at every event"},
 	{"node_check_rate", "not needed: nodes report by themselves; see node_down_after"},
@@ -20,7 +22,8 @@ static const struct {
 	{"poll_jobs", "not needed: usage comes from the nodes all the time"},
 	{"mom_job_sync", "always on"},
 	{"next_job_number", "numbers begin at 1 here"},
-	{"log_events", "in PBS a mask of the log; here kinds of events (log_events), which are not the same"},
+	{"log_events", "in PBS a mask of the log; here kinds of events (log_events), which are not the same",
+	 .mask = true},
 	{"submit_hosts", "'shunt login' on the users' machines"},
 	{"allow_node_submit", "always on"},
 	{"moab_array_compatible", "not needed"},
@@ -51,7 +54,8 @@ static void change_read(struct conversion *c, struct attrs *a, const struct qmgr
 	}
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strlen(known[i].name) == n && strncmp(known[i].name, x->name, n) == 0 &&
-		    !attr_find(a->owner, known[i].name)) {
+		    (!attr_find(a->owner, known[i].name) ||
+		     (known[i].mask && x->value && isdigit((unsigned char)*x->value)))) {
 			convert_remark(c, "%.80s: %s", x->name, known[i].remark);
 			return;
 		}
