@@ -455,6 +455,95 @@ static void groups_make_up_the_whole(void **state)
 	store_close(s);
 }
 
+static const char *group_of(const struct history_row *row, enum history_by by)
+{
+	const char *names[HISTORY_BY_COUNT] = {
+		[BY_USER] = row->user,	 [BY_GROUP] = row->group, [BY_ACCOUNT] = row->account,
+		[BY_QUEUE] = row->queue, [BY_STATE] = row->state, [BY_QOS] = row->qos};
+
+	return names[by];
+}
+
+/* Adds up the first n rows as the documentation says. */
+static void sum_expected(int n, const struct history_filter *f, enum history_by by, struct strbuf *out)
+{
+	struct history_sum sums[13] = {0};
+	size_t count = by == BY_ALL;
+
+	for (int i = 1; i <= n; i++) {
+		struct history_row row = row_of(i);
+		const char *name = group_of(&row, by);
+		size_t k = 0;
+		if (!fits(&row, f))
+			continue;
+		while (k < count && (sums[k].name && name ? strcmp(sums[k].name, name) != 0 : sums[k].name != name))
+			k++;
+		count += k == count;
+		sums[k].name = name;
+		sums[k].jobs++;
+		sums[k].used.ran_ms += row.ran_ms;
+		sums[k].used.alloc_ms += row.cpus * row.ran_ms;
+		sums[k].used.gpu_ms += row.gpus * row.ran_ms;
+		sums[k].used.cpu_ms += row.cpu_ms;
+		sums[k].started += row.started > 0;
+		sums[k].asked += row.started > 0 ? row.cpus * row.walltime : 0;
+		sums[k].waited += row.started > 0 ? row.started - row.submitted : 0;
+	}
+	for (size_t k = 0; k < count; k++)
+		add_sum(out, &sums[k]);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The order of groups is not promised. */
+static void same_lines(struct strbuf *a, struct strbuf *b)
+{
+	struct strbuf *both[2] = {a, b};
+	char *line[2][16];
+	size_t n[2] = {0};
+
+	for (int i = 0; i < 2; i++) {
+		char *rest = both[i]->text;
+		for (char *one; rest && (one = strsep(&rest, "\n")) && *one && n[i] < 16;)
+			line[i][n[i]++] = one;
+		if (n[i])
+			qsort(line[i], n[i], sizeof *line[i], by_text);
+	}
+	assert_int_equal(n[0], n[1]);
+	for (size_t k = 0; k < n[0]; k++)
+		assert_string_equal(line[0][k], line[1][k]);
+}
+
+/* Whether rows were filed or not, and whatever is excluded. */
+static void every_sum_is_right(void **state)
+{
+	struct store *s = open_store(((struct world *)*state)->url);
+	const int64_t since[] = {0, 1, 2000, 2001, 2003, 9999};
+	struct err err;
+
+	fill(s, 12);
+	for (int filed = 0; filed < 2; filed++) {
+		for (int i = 0; i < 24; i++)
+			for (enum history_by by = BY_ALL; by < HISTORY_BY_COUNT; by++) {
+				struct history_filter f = {.since = since[i % 6],
+							   .until = i / 6 % 2 ? 2003 : 0,
+							   .state = i / 12 ? "completed" : NULL};
+				struct strbuf expected = {0}, got = {0};
+				sum_expected(12, &f, by, &expected);
+				if (history_sum(s, &f, by, add_sum, &got, &err) < 0)
+					fail_msg("%s", err.text);
+				same_lines(&got, &expected);
+				strbuf_fini(&expected);
+				strbuf_fini(&got);
+			}
+		file_all(s);
+	}
+	store_close(s);
+}
+
 static int add_entry(void *context, const struct ledger_row *x)
 {
 	strbuf_printf(context, "%lld %s %s %s %s %lld %lld %lld %lld %lld\n", (long long)x->day, x->user, x->group,
@@ -547,6 +636,7 @@ int main(void)
 		BOTH(ledger_adds),
 		BOTH(foreign_once),
 		BOTH(groups_make_up_the_whole),
+		BOTH(every_sum_is_right),
 	};
 
 	return cmocka_run_group_tests(tests, world_start, world_stop);
