@@ -13,7 +13,6 @@
 
 static const struct {
 	const char *name, *remark;
-	bool mask; /* a number there, and words in our attribute of this name */
 } known[] = {
 	{"scheduler_iteration", "not needed: jobs are planned at every event"},
 	{"node_check_rate", "not needed: nodes report by themselves; see node_down_after"},
@@ -22,8 +21,7 @@ static const struct {
 	{"poll_jobs", "not needed: usage comes from the nodes all the time"},
 	{"mom_job_sync", "always on"},
 	{"next_job_number", "numbers begin at 1 here"},
-	{"log_events", "in PBS a mask of the log; here kinds of events (log_events), which are not the same",
-	 .mask = true},
+	{"log_events", "in PBS a mask of the log; here kinds of events (log_events), which are not the same"},
 	{"submit_hosts", "'shunt login' on the users' machines"},
 	{"allow_node_submit", "always on"},
 	{"moab_array_compatible", "not needed"},
@@ -41,6 +39,12 @@ static const struct {
 	{"mtime", "a state, not a setting"},
 };
 
+/* Returns true for a mask of PBS's log; our attribute of this name has words. */
+static bool is_mask(const struct qmgr_change *x)
+{
+	return strcmp(x->name, "log_events") == 0 && x->value && isdigit((unsigned char)*x->value);
+}
+
 static void change_read(struct conversion *c, struct attrs *a, const struct qmgr_change *x)
 {
 	static const enum attr_op op[] = {
@@ -54,8 +58,7 @@ static void change_read(struct conversion *c, struct attrs *a, const struct qmgr
 	}
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strlen(known[i].name) == n && strncmp(known[i].name, x->name, n) == 0 &&
-		    (!attr_find(a->owner, known[i].name) ||
-		     (known[i].mask && x->value && isdigit((unsigned char)*x->value)))) {
+		    (!attr_find(a->owner, known[i].name) || is_mask(x))) {
 			convert_remark(c, "%.80s: %s", x->name, known[i].remark);
 			return;
 		}
