@@ -2,6 +2,7 @@
  * test_agent.c - shunt-agent, the program, against a server that says what a test wants it to say:
  * TLS, joining, orders and their ends are real.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <pwd.h>
@@ -37,7 +38,9 @@ struct world {
 	char home[64], work[96], where[32], token[TOKEN_SIZE];
 	const char *user;
 	pid_t pid;		/* pid of the agent; 0: none */
-	VEC(struct end *) ends; /* its connections; the last is the present one */
+	VEC(struct end *) all;	/* everything that it has connected */
+	VEC(struct end *) ends; /* its own connections; the last is the present one */
+	size_t terminals;	/* connections of terminals, each closed at once */
 	uint64_t join;		/* for the next certificate */
 	/* the API */
 	struct watch *request;
@@ -115,15 +118,30 @@ static void on_http(void *context, int fd, const char *address)
 	watch_for(w->request, UV_READABLE);
 }
 
+static struct world *world; /* the present one, for on_first() */
+
+static void on_first(struct end *e, json_t *head)
+{
+	e->on_frame = NULL;
+	if (strcmp(json_string_value(json_object_get(head, "t")), "stream") != 0) {
+		vec_push(&world->ends, e);
+		return;
+	}
+	assert_string_equal(json_string_value(json_object_get(head, "what")), "terminal");
+	world->terminals++;
+	link_abort(e->link, "call again");
+}
+
 static void on_link(void *context, struct link *l)
 {
-	struct world *w = context;
 	struct end *e = mem_zalloc(sizeof *e);
 
+	world = context;
 	e->link = l;
+	e->on_frame = on_first;
 	link_trust(l);
 	link_events_set(l, &end_events, e);
-	vec_push(&w->ends, e);
+	vec_push(&world->all, e);
 }
 
 static struct end *now(const struct world *w)
@@ -175,6 +193,7 @@ static void tag_send(struct world *w, const char *type, const char *tag, int num
 
 static struct script_print order_print; /* fingerprint of the script in the next order; hash 0: none */
 static bool order_is_older;		/* the order comes from a server that does not know script_sha256 */
+static bool order_is_interactive;
 
 static void order_send(struct world *w, const char *tag, const char *user, const char *script)
 {
@@ -199,6 +218,10 @@ static void order_send(struct world *w, const char *tag, const char *user, const
 	if (order_print.hash && !order_is_older)
 		json_object_set_new(o, "script_sha256", json_string(order_print.sha256));
 	order_print.hash = 0;
+	if (order_is_interactive) {
+		json_object_set_new(o, "pty", json_string("@RUN@/terminal.sock"));
+		json_object_set_new(o, "patience", json_integer(20));
+	}
 	link_pack(now(w)->link, script, strlen(script), "{s:s,s:o}", "t", "order", "order", o);
 }
 
@@ -384,17 +407,18 @@ static int teardown(void **state)
 
 	if (w->pid)
 		assert_int_equal(agent_end(w, SIGTERM), 0);
-	for (size_t i = 0; i < w->ends.n; i++)
-		if (w->ends.v[i]->link)
-			link_close(w->ends.v[i]->link, "over");
+	for (size_t i = 0; i < w->all.n; i++)
+		if (w->all.v[i]->link)
+			link_close(w->all.v[i]->link, "over");
 	listener_close(w->listener);
 	watch_close(w->request);
 	TURN_UNTIL(&w->loop, !uv_loop_alive(&w->loop));
 	assert_int_equal(uv_loop_close(&w->loop), 0);
-	for (size_t i = 0; i < w->ends.n; i++) {
-		end_fini(w->ends.v[i]);
-		free(w->ends.v[i]);
+	for (size_t i = 0; i < w->all.n; i++) {
+		end_fini(w->all.v[i]);
+		free(w->all.v[i]);
 	}
+	vec_free(&w->all);
 	vec_free(&w->ends);
 	strbuf_fini(&w->text);
 	trust_fini(&w->trust);
@@ -689,6 +713,58 @@ static void test_lost(void **state)
 	TURN_UNTIL(&w->loop, !there(w, "live/7.1"));
 }
 
+/* ---- terminals ---- */
+
+static void ended_and_forgotten(struct world *w, const char *tag)
+{
+	char name[32], quoted[32];
+
+	snprintf(quoted, sizeof quoted, "\"%s\"", tag);
+	snprintf(name, sizeof name, "live/%s", tag);
+	TURN_UNTIL(&w->loop, frame_with(w, "ended", quoted));
+	tag_send(w, "forget", tag, 0);
+	TURN_UNTIL(&w->loop, !there(w, name));
+}
+
+static int descriptors(pid_t pid)
+{
+	char path[32];
+	int n = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/fd", pid);
+	DIR *d = opendir(path);
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+/* A terminal whose connection breaks calls again. With a server that is lost all are cut, and they
+ * call the next one. Then nothing of them stays open. */
+static void test_terminals(void **state)
+{
+	struct world *w = *state;
+	int before;
+
+	json_decref(greet(w, 1));
+	before = descriptors(w->pid);
+	order_is_interactive = true;
+	order_send(w, "1.1", w->user, "");
+	order_send(w, "2.1", w->user, "");
+	order_is_interactive = false;
+	TURN_UNTIL(&w->loop, w->terminals >= 4);
+	link_close(now(w)->link, "the server stops");
+	json_decref(greet(w, 2));
+	w->terminals = 0;
+	TURN_UNTIL(&w->loop, w->terminals >= 2);
+	tag_send(w, "signal", "1.1", SIGKILL);
+	tag_send(w, "signal", "2.1", SIGKILL);
+	ended_and_forgotten(w, "1.1");
+	ended_and_forgotten(w, "2.1");
+	TURN_UNTIL(&w->loop, descriptors(w->pid) <= before);
+}
+
 /* ---- whom it obeys ---- */
 
 static void test_epoch(void **state)
@@ -870,6 +946,7 @@ int main(int argc, char **argv)
 		JOINED(test_restart),
 		JOINED(test_lost),
 		JOINED(test_lease),
+		JOINED(test_terminals),
 		JOINED(test_epoch),
 		JOINED(test_sorry),
 		JOINED(test_removed),

@@ -568,7 +568,7 @@ static void test_views_age(void **state)
 struct far {
 	struct link *link;
 	struct strbuf log;  /* "[view all][refused: REASON](closed)" */
-	struct strbuf data; /* of all frames */
+	struct strbuf data; /* the data of all frames, one after another */
 };
 
 static void on_far_frame(void *context, struct link *l, json_t *head, const char *data, size_t n)
