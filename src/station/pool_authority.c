@@ -134,7 +134,8 @@ int pool_token_create(const struct pool_home *h, int64_t now, int64_t seconds, c
 		secret_hash(t.secret, hash);
 		json_object_set_new(joins, "next", json_integer(next + 1));
 		json_object_set_new(tokens, t.id,
-				    json_pack("{s:s,s:I}", "hash", hash, "until", (json_int_t)(now + seconds)));
+				    json_pack("{s:s,s:I}", "hash", hash, "until",
+					      (json_int_t)(seconds > INT64_MAX - now ? INT64_MAX : now + seconds)));
 		rc = json_object_size(tokens) > TOKENS_MOST
 			     ? err_set(err, -E2BIG, "%d tokens are not used yet: wait until they expire", TOKENS_MOST)
 			     : joins_store(h, joins, err);
