@@ -1,5 +1,5 @@
 /*
- * test_removed.c - who is in a pool: where a station keeps its files, tokens with which others join;
+ * test_removed.c - who is in a pool: where a station keeps its files, and tokens to join with;
  * the list of stations that were removed: who signs it, which of two counts, and that a name can be
  * given again; when certificates are renewed.
  */
