@@ -1,6 +1,6 @@
 /*
- * test_foresee.c - what is said of a job that a forecast of a long queue did not get to, and of jobs
- * that come in the second of a forecast.
+ * test_foresee.c - what is said of a job that a forecast of a long queue did not get to, and of
+ * jobs that come in the second of a forecast.
  */
 #include <setjmp.h>
 #include <stdarg.h>
