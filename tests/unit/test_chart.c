@@ -163,6 +163,16 @@ static void pictures_are_drawn(void **state)
 	assert_int_equal(chart_bars_draw(path, &bars, &err), 0);
 	assert_true(file_has(path, ">0.125<"));
 	assert_true(file_has(path, ">16<"));
+	assert_false(file_has(path, ">32<"));
+	assert_false(file_has(path, ">0.063<"));
+	size_and_remove(path);
+
+	/* From a half to two times, if all values are between. */
+	bars.value = (const double[]){0.9, 1, 1.2, 2};
+	assert_int_equal(chart_bars_draw(path, &bars, &err), 0);
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(file_has(path, (const char *[]){">0.25<", ">0.5<", ">1<", ">2<", ">4<"}[i]),
+				 i > 0 && i < 4);
 	size_and_remove(path);
 
 	assert_int_equal(chart_run_draw("x.gif", "title", runs, 1, &err), -EINVAL);
