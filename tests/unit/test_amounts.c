@@ -390,6 +390,50 @@ static void set_by_attributes(void **state_)
 	cluster_destroy(c);
 }
 
+/* Checks one more resource of the server, which stays if it is accepted. */
+static void add(struct attrs *a, const char *name, const char *refused)
+{
+	char attr[64];
+	struct err err = {.text = ""};
+
+	snprintf(attr, sizeof attr, "resources_available.%s", name);
+	assert_int_equal(attrs_change(a, ATTR_SET, attr, "5", &err), 0);
+	if (!refused) {
+		assert_int_equal(amounts_check(a, &err), 0);
+		return;
+	}
+	assert_int_equal(amounts_check(a, &err), -EINVAL);
+	if (!strstr(err.text, refused))
+		fail_msg("%s: %s", name, err.text);
+	assert_int_equal(attrs_change(a, ATTR_UNSET, attr, NULL, &err), 0);
+}
+
+/* Names that -l uses otherwise, numbers, and one more than a site can have. */
+static void names_are_checked(void **state_)
+{
+	static const char *const taken[] = {
+		"walltime",  "nodes", "select", "ncpus",    "procs",	  "ppn",	 "mem",	     "pmem",
+		"gpus",	     "ngpus", "place",	"qos",	    "advres",	  "reservation", "estimate", "deadline",
+		"budget",    "vmem",  "pvmem",	"file",	    "cput",	  "pcput",	 "nodect",   "procct",
+		"partition", "host",  "vnode",	"mpiprocs", "ompthreads", "disk",	 "swap",     "naccesspolicy",
+	};
+	struct attrs a;
+	char name[16];
+
+	(void)state_;
+	attrs_init(&a, ATTR_SERVER);
+	for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+		add(&a, taken[i], "the name is reserved");
+	add(&a, "12", "a name needs a letter");
+	add(&a, "1a", NULL);
+	for (int i = 1; i < AMOUNTS_MAX; i++) {
+		snprintf(name, sizeof name, "x%d", i);
+		add(&a, name, NULL);
+	}
+	add(&a, "more", "a site can have at most 64");
+	attrs_fini(&a);
+}
+
 static void reports_are_read(void **state_)
 {
 	static const struct {
@@ -435,6 +479,7 @@ int main(void)
 		cmocka_unit_test(a_place_outlives_the_key),
 		cmocka_unit_test(requests_are_judged),
 		cmocka_unit_test(set_by_attributes),
+		cmocka_unit_test(names_are_checked),
 		cmocka_unit_test(reports_are_read),
 	};
 
