@@ -61,7 +61,8 @@ static struct object *make(const char *name, const char *nodes, const char *star
 {
 	struct object *x = object_make(&o, OBJECT_RESERVATION, name);
 
-	put(x, "nodes", nodes);
+	if (nodes)
+		put(x, "nodes", nodes);
 	if (start)
 		put(x, "start", start);
 	if (end)
@@ -195,6 +196,49 @@ static void test_overlaps(void **state)
 	vec_free(&v);
 }
 
+/* Amounts are reserved for each time, at most as many as the site has. */
+static void test_amounts(void **state)
+{
+	struct object *a = make("a", NULL, "2026-12-24T08:00", "2026-12-24T12:00"),
+		      *b = make("b", NULL, "2026-12-25T08:00", "2026-12-25T12:00");
+	int64_t now = at("2026-12-01T00:00");
+	reservation_amount_vec amounts = {0};
+	node_fence_vec v = {0};
+	struct err err;
+
+	(void)state;
+	assert_int_equal(cluster_amount(c, "matlab", NULL), 0);
+	assert_int_equal(cluster_amount(c, "ansys", NULL), 1);
+	c->amounts.v[0].total = 4;
+	c->amounts.v[1].total = 9;
+	put(a, "amounts.matlab", "4");
+	put(a, "amounts.ansys", "2");
+	put(b, "amounts.ansys", "9");
+	put(b, "amounts.matlab", "0"); /* keeps none */
+	assert_int_equal(reservation_amounts(a, c, &amounts, &err), 0);
+	assert_int_equal(amounts.n, 2);
+	vec_free(&amounts);
+	reservations_fences(&o, c, now, &v);
+	assert_int_equal(v.n, 3);
+	for (size_t i = 0; i < v.n; i++) {
+		const struct node_fence *f = &v.v[i];
+		bool first = f->fence.id == reservation_id(c, "a");
+		assert_int_equal(f->keep, !first ? 9 : f->node == 0 ? 4 : 2);
+		assert_true(first || f->node == 1);
+		assert_int_equal(f->fence.start, at(first ? "2026-12-24T08:00" : "2026-12-25T08:00"));
+		assert_int_equal(f->fence.end, at(first ? "2026-12-24T12:00" : "2026-12-25T12:00"));
+	}
+	vec_free(&v);
+	put(b, "amounts.ansys", "10");
+	assert_int_equal(reservation_amounts(b, c, &amounts, &err), -EINVAL);
+	assert_string_equal(err.text, "amounts.ansys: the site has 9 (resources_available)");
+	put(b, "amounts.more", "1");
+	attrs_change(&b->attrs, ATTR_UNSET, "amounts.ansys", NULL, NULL);
+	assert_int_equal(reservation_amounts(b, c, &amounts, &err), -EINVAL);
+	assert_string_equal(err.text, "amounts.more: the site has 0 (resources_available)");
+	vec_free(&amounts);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +246,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_weekly, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lists, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_overlaps, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_amounts, setup, teardown),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
