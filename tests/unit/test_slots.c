@@ -12,6 +12,7 @@
 
 #include "base/rng.h"
 #include "rules/limit.h"
+#include "sched/blockers.h"
 #include "sched/explain.h"
 #include "sched/forecast.h"
 #include "support/world.h"
@@ -113,6 +114,39 @@ static void a_limited_job_is_nobodys_head(void **state)
 		reason_fini(&r);
 		close_world();
 	}
+}
+
+/* Of two limits of a user one is reached only because of the job in the way. */
+static void a_limit_is_implied_by_what_is_in_the_way(void **state)
+{
+	reason_vec reasons = {0};
+	bool there[] = {true, true};
+	int limited = 0;
+
+	open_world("easy", 2);
+	limits_set(limits, LIMIT_OF_USER, 1, 2);
+	limits_cap(limits, LIMIT_OF_USER, 1, LIMIT_CPUS, 9);
+
+	uint32_t in_the_way = common(0, 1, "nodes=n1:ppn=7", 100), beside = common(0, 1, "nodes=n2:ppn=2", 100),
+		 job = common(0, 1, "nodes=n1:ppn=8", 100);
+	world_cycle(&w, 0);
+	is(in_the_way, STATE_RUNNING);
+	is(beside, STATE_RUNNING);
+	sched_blockers(w.s, &(struct blockers_ask){.job = job, .allowed = NODES_ALL, .there = there}, &reasons);
+	for (size_t i = 0; i < reasons.n; i++) {
+		const struct reason *r = &reasons.v[i];
+		if (r->why != WHY_LIMIT)
+			continue;
+		limited++;
+		assert_int_equal(r->limit.kind, LIMIT_OF_USER);
+		assert_int_equal(r->limit.of, 1);
+		assert_int_equal(r->limit.used, r->limit.measure == LIMIT_JOBS ? 2 : 9);
+		assert_int_equal(r->needed, r->limit.measure == LIMIT_JOBS ? 2 : 8);
+		assert_int_equal(r->implied, r->limit.measure == LIMIT_JOBS);
+	}
+	assert_int_equal(limited, 2);
+	reasons_fini(&reasons);
+	close_world();
 }
 
 /* What was promised has its slot until it has run. */
@@ -305,6 +339,7 @@ int main(void)
 		cmocka_unit_test(a_wide_job_keeps_nobody_behind_its_limit),
 		cmocka_unit_test(many_go_into_line_in_several_cycles),
 		cmocka_unit_test(a_limited_job_is_nobodys_head),
+		cmocka_unit_test(a_limit_is_implied_by_what_is_in_the_way),
 		cmocka_unit_test(a_guarantee_has_a_slot),
 		cmocka_unit_test(forecasts_know_limits),
 		cmocka_unit_test(copies_in_a_scratch_grow),
