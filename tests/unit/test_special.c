@@ -665,6 +665,32 @@ static void test_endings_count(void **state)
 	is(q, STATE_RUNNING);
 }
 
+/* Each of several reserved jobs has a place of the new length once walltimes are counted
+ * otherwise. */
+static void test_lengths_change(void **state)
+{
+	uint32_t job[4];
+
+	(void)state;
+	open_patient(1, TIME_NEVER);
+	world_common(&w, 0, "nodes=1:ppn=8", 100);
+	world_cycle(&w, 0);
+	for (int i = 0; i < 4; i++)
+		job[i] = i < 3 ? qos(1, "nodes=1:ppn=8", 100, 10000) : world_common(&w, 1, "nodes=1:ppn=8", 100);
+	world_cycle(&w, 1);
+	for (int changed = 0; changed < 2; changed++) {
+		for (int i = 0; i < 3; i++) {
+			const struct piece *p = plan_piece(w.p, job[i], 0);
+			is(job[i], STATE_ALLOCATED);
+			assert_int_equal(p->end - p->start, changed ? 120 : 100);
+		}
+		is(job[3], STATE_CANDIDATE);
+		w.c->settings.tolerance = 20;
+		sched_resize(w.s, 2);
+		world_cycle(&w, 2);
+	}
+}
+
 /* Another place in time is found at once, before anybody else is asked; without one the
  * guarantee is lost. */
 static void test_overrun_moves_a_guarantee(void **state)
@@ -884,6 +910,7 @@ int main(void)
 		TEST(test_node_down_and_up),
 		TEST(test_overrun),
 		TEST(test_endings_count),
+		TEST(test_lengths_change),
 		TEST(test_overrun_moves_a_guarantee),
 		TEST(test_victim_is_not_an_overrun),
 		TEST(test_hold_and_release),
