@@ -20,9 +20,12 @@
 #include "server/link/nodes.h"
 #include "server/loop.h"
 #include "server/server.h"
+#include "server/settings/conf.h"
 #include "server/site/realm.h"
+#include "server/site/revoke.h"
 #include "support/bare.h"
 #include "support/site.h"
+#include "tls/revoked.h"
 
 #define NOW INT64_C(1800000000)
 
@@ -252,6 +255,36 @@ static void joined_again(void **state)
 	assert_int_equal(attempts(), 1);
 }
 
+static bool far_revoked(struct site *f, uint64_t join)
+{
+	return revoked_has(revoked_list(f->s), &(struct cert_names){CERT_NODE, "far", join});
+}
+
+/* Another machine that joins by the name of a node revokes that one's certificate, until a
+ * month after it would have expired; also after a restart of the server. */
+static void certificate_is_revoked(void **state)
+{
+	struct site *f = *state;
+	uint64_t join = 0, again = 0;
+	int64_t life = f->s->conf->certificate_life;
+
+	assert_int_equal(node_join(f, &join, NULL), 0);
+	assert_int_equal(far(f)->certified, NOW + life);
+	assert_false(far_revoked(f, join));
+	assert_int_equal(node_join(f, &again, NULL), 0);
+	server_turn(f->s);
+	bare_clock((NOW + life + 29 * 86400) * 1000000);
+	for (int i = 0; i < 2; i++) {
+		assert_true(far_revoked(f, join));
+		assert_false(far_revoked(f, again));
+		site_reopen(f);
+	}
+	assert_int_equal(far(f)->certified, NOW + life);
+	bare_clock((NOW + life + 31 * 86400) * 1000000);
+	site_reopen(f);
+	assert_false(far_revoked(f, join));
+}
+
 /* Jobs that start before it connects send their output where it was. */
 static void address_is_kept(void **state)
 {
@@ -277,6 +310,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(guest_after_bye, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(joined_by_its_name, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(joined_again, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(certificate_is_revoked, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(address_is_kept, setup, site_teardown),
 	};
 
