@@ -116,7 +116,7 @@ static void a_limited_job_is_nobodys_head(void **state)
 	}
 }
 
-/* Of two limits of a user one is reached only because of the job in the way. */
+/* One of the two limits of a user is reached only because of the job in the way. */
 static void a_limit_is_implied_by_what_is_in_the_way(void **state)
 {
 	reason_vec reasons = {0};
