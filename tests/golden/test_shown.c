@@ -7,27 +7,42 @@
  * is shown is intended, run
  *	SHUNT_GOLDEN=write meson test -C build shown
  * and look at the difference. New members are one too.
+ *
+ * In the same way orders.txt has what is ordered for jobs of every kind.
  */
 #include <jansson.h>
+#include <pwd.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "base/mem.h"
+#include "engine/engine.h"
 #include "golden/recorded.h"
 #include "golden/small.h"
+#include "run/nursery.h"
+#include "run/order.h"
 #include "server/api/stream/journal.h"
 #include "server/base/log.h"
+#include "server/life/world/dispatch.h"
+#include "server/link/nodes.h"
 #include "server/loop.h"
 #include "server/server.h"
+#include "server/site/realm.h"
 #include "store/quota.h"
 #include "store/store.h"
+#include "support/skip.h"
 
 #define FILE_NAME SHUNT_ROOT "/tests/golden/shown.txt"
+#define ORDERS_NAME SHUNT_ROOT "/tests/golden/orders.txt"
+#define NOW INT64_C(1800000000)
 
 static struct site *site;
 static struct strbuf shown;
@@ -334,9 +349,109 @@ static void test_shown(void **state)
 	site_teardown(state);
 }
 
+/* ---- orders ---- */
+
+/* Appends an order, a member a line. */
+static void order_show(const struct part_order *parts, int n)
+{
+	struct strbuf text = {0};
+
+	for (int i = 0; i < n; i++) {
+		strbuf_clear(&text);
+		order_write(&parts[i].order, &text);
+		json_t *o = json_loads(text.text, 0, NULL);
+		if (parts[i].order.carry.ticket)
+			json_object_set_new(o, "ticket", json_string(parts[i].order.carry.ticket));
+		char *members = json_dumps(o, JSON_INDENT(1) | JSON_SORT_KEYS);
+		strbuf_printf(&shown, "\n== part %d of %d, on \"%s\"\n", i, n, parts[i].host);
+		recorded_put(&shown, site, members);
+		strbuf_printf(&shown, "\n%.*s", (int)parts[i].nscript, parts[i].script ? parts[i].script : "");
+		json_decref(o);
+		free(members);
+	}
+	strbuf_fini(&text);
+}
+
+/* Submits a job, which starts and ends. */
+static void job_order(const char *body)
+{
+	const struct bare_attempt *all;
+	char tag[64];
+
+	strbuf_printf(&shown, "\n==== %s\n", body);
+	if (site_ask(site, SMALL_DAEMON, "POST", "/v1/jobs", body) != 201)
+		fail_msg("%s: %s", body, site->a.body.text);
+	for (int i = 0; i < 5; i++)
+		server_turn(site->s);
+	if (bare_attempts(&all) == 0) {
+		site_ask(site, SMALL_DAEMON, "GET", "/v1/jobs?fields=id,state,comment", NULL);
+		fail_msg("%s: %s", body, site->a.body.text);
+	}
+	snprintf(tag, sizeof tag, "%s", all[0].tag);
+	bare_started(site->s, tag);
+	bare_forget(tag);
+	dispatch_engine.attempt_ended(
+		site->s, &(struct result){.tag = tag, .started_us = NOW * 1000000, .ended_us = NOW * 1000000});
+	for (int i = 0; i < 5; i++)
+		server_turn(site->s);
+}
+
+/* Adds a machine whose agent is connected, and what its jobs' tokens are made of. */
+static void far_join(void)
+{
+	static const char facts[] = "{\"cpus\":4,\"memory\":4194304,\"gpus\":2,\"hostname\":\"far.example.org\"}";
+	json_t *known = json_loads(facts, 0, NULL);
+	uint64_t join = 0;
+
+	site->s->realm->authority.secret = mem_strdup("secret");
+	assert_int_equal(nodes_join(site->s, "far", known, "root", &join, NULL), 0);
+	bare_agent_hear(site->s, &(struct cert_names){CERT_NODE, "far", join}, facts, NULL);
+	json_decref(known);
+}
+
+/* What is ordered for jobs, on this machine and on another. */
+static void test_ordered(void **state)
+{
+	static const char *const jobs[] = {
+		WORK(""),
+		WORK(",\"name\":\"all\",\"queue\":\"batch\",\"args\":[\"a b\",\"c\"],\"environment\":[\"A=b\",\"LANG=de\"],"
+		     "\"umask\":\"027\",\"shell\":\"/bin/bash\",\"output\":\"o\",\"error\":\"/e\",\"join\":\"oe\","
+		     "\"rerunnable\":false,\"account\":\"money\",\"project\":\"p\",\"submit_host\":\"pine\","
+		     "\"resources\":[\"nodes=1:ppn=3,walltime=600,mem=2gb,file=1gb,cput=90\"]"),
+		WORK(",\"name\":\"kept\",\"keep\":\"oe\",\"checkpoint\":\"interval=60,duration=5\",\"exclusive\":\"node\""),
+		WORK(",\"array\":\"3\",\"join\":\"eo\""),
+		WORK(",\"resources\":[\"nodes=2:ppn=2,walltime=60\"]"),
+		"{\"interactive\":true,\"workdir\":\"/tmp\",\"resources\":[\"walltime=60\"]}",
+		WORK(",\"resources\":[\"nodes=far:ppn=2:gpus=1,mem=1gb,walltime=60\"],\"args\":[\"x\"]"),
+		WORK(",\"resources\":[\"nodes=n1:ppn=2+far:ppn=1,walltime=60\"]"),
+		WORK(",\"resources\":[\"nodes=far:ppn=1+n2:ppn=2\"],\"stagein\":\"in@localhost:a\",\"class\":\"spmd\""),
+		WORK(",\"resources\":[\"nodes=far:ppn=1,walltime=60\"],"
+		     "\"stagein\":\"in@localhost:/a,$TMPDIR/x@far.example.org:b\",\"stageout\":\"/out@FAR:c\""),
+		WORK(",\"stageout\":\"out@far:/c\""),
+	};
+	const struct passwd *user = getpwuid(SMALL_DAEMON);
+
+	if (getuid() != 0)
+		skip_because("users other than root can't start jobs of others");
+	if (!user || strcmp(user->pw_dir, "/usr/sbin") != 0 || strcmp(user->pw_shell, "/usr/sbin/nologin") != 0)
+		skip_because("the user daemon has another home or shell than what was recorded");
+	setenv("TZ", "UTC", 1);
+	tzset();
+	site_setup(state, "n[1-2]:cpus=4", NOW);
+	site = *state;
+	far_join();
+	bare_ordered = order_show;
+	for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++)
+		job_order(jobs[i]);
+	bare_ordered = NULL;
+	recorded_compare(ORDERS_NAME, "==== ", &shown);
+	strbuf_fini(&shown);
+	site_teardown(state);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_shown)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_shown), cmocka_unit_test(test_ordered)};
 
 	return cmocka_run_group_tests_name("shown", tests, NULL, NULL);
 }

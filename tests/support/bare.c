@@ -416,6 +416,8 @@ void bare_started(struct server *s, const char *tag)
 	dispatch_engine.attempt_started(s, tag, 4711);
 }
 
+void (*bare_ordered)(const struct part_order *parts, int n);
+
 void engine_start(struct engine *e, const struct part_order *parts, int n)
 {
 	struct bare_attempt x = {0};
@@ -429,6 +431,8 @@ void engine_start(struct engine *e, const struct part_order *parts, int n)
 	assert(host_there(x.host));
 	x.walltime = parts[0].order.walltime;
 	vec_push(&attempts, x);
+	if (bare_ordered)
+		bare_ordered(parts, n);
 }
 void engine_signal(struct engine *e, const char *tag, int signal)
 {
@@ -672,8 +676,11 @@ void files_identify(struct files *f, const struct files_identity *i)
 void files_serve(struct files *f, struct link *l, json_t *first)
 {
 }
+/* Shows the terms; nobody signs them. */
 int ticket_write(struct order *o, const struct ticket_terms *t, struct arena *a, struct err *err)
 {
+	o->carry.ticket = arena_printf(a, "%d files for \"%s\", join %llu, until %lld", o->carry.ncarried, t->by,
+				       (unsigned long long)(*t->by ? t->join : 0), (long long)t->until);
 	return 0;
 }
 

@@ -50,6 +50,9 @@ extern void (*bare_between)(struct server *s);
 /* Opens a file for a user in place of the nursery, or returns -1 with errno; NULL: such requests
  * are not answered. */
 extern int (*bare_opens)(const char *path, int flags, int mode);
+/* Called with the parts of an attempt that is ordered to start; may be NULL. */
+struct part_order;
+extern void (*bare_ordered)(const struct part_order *parts, int n);
 /* Number of parts, of a turn each, in which the last list was written. */
 extern int bare_fills;
 /* Port that is opened where a server wants one; 0: none can be. Nobody connects to it. */

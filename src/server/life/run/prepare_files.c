@@ -225,7 +225,7 @@ int draft_files(struct server *s, const struct draft *p, struct order *o, struct
 	const char *in = json_string_value(json_object_get(p->body, "stagein")),
 		   *out = json_string_value(json_object_get(p->body, "stageout"));
 	struct ticket_terms terms = {.by = p->host,
-				     .join = p->here ? 0 : s->hosts->nodes.v[p->t->node[draft_first(p)]].join,
+				     .join = s->hosts->nodes.v[p->t->node[draft_first(p)]].join,
 				     .authority_key = s->realm->authority.key};
 	int64_t walltime = o->walltime > 0 ? o->walltime : 3650 * DAY;
 	int rc;
