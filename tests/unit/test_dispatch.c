@@ -603,7 +603,8 @@ static void lost_had_begun(void **state)
 	shows(f, "\"substate\":\"running\"");
 }
 
-/* A start that waits until others' processes are gone keeps nobody busy. */
+/* A start that waits until others' processes are gone keeps nobody busy; then both are started, the
+ * job that was stopped as well. */
 static void waits_for_cpus(void **state)
 {
 	struct site *f = *state;
@@ -615,6 +616,20 @@ static void waits_for_cpus(void **state)
 	for (int i = 0; i < 10; i++)
 		server_turn(f->s);
 	assert_false(f->s->turn->dirty);
+
+	const struct bare_attempt *all;
+	assert_int_equal(bare_attempts(&all), 1);
+	attempt_end(f, &(struct result){.how = RESULT_SIGNALED,
+					.status = SIGKILL,
+					.cause = CAUSE_ORDERED,
+					.ended_us = f->now * 1000000});
+	pass(f, 1);
+	assert_int_equal(bare_attempts(&all), 2);
+	all_start(f);
+	shows(f, "\"substate\":\"running\"");
+	shows(f, "\"attempt\":2");
+	assert_int_equal(ask(f, "GET", "/v1/jobs/2", NULL), 200);
+	assert_non_null(strstr(f->a.body.text, "\"substate\":\"running\""));
 }
 
 /* The planned end of job 1 has come, but it is still there when a job with a deadline comes,
