@@ -48,11 +48,11 @@ static void says(struct pmi1 *p, const char *line, const char *answer)
 	assert_int_equal(deed, PMI1_NOTHING);
 }
 
-static void does(struct pmi1 *p, const char *line, enum pmi1_deed expected)
+static void does(struct pmi1 *p, const char *line, enum pmi1_deed expected, const char *answer)
 {
 	enum pmi1_deed deed;
 
-	answer_to(p, 0, line, &deed);
+	assert_string_equal(answer_to(p, 0, line, &deed), answer);
 	assert_int_equal(deed, expected);
 }
 
@@ -87,7 +87,8 @@ static void test_lines(void **state)
 
 	layout_make(&l, "0011", 0);
 	pmi1_init(&p, &l);
-	does(&p, "cmd=init pmi_version=1 pmi_subversion=1", PMI1_CONNECTED);
+	does(&p, "cmd=init pmi_version=1 pmi_subversion=1", PMI1_CONNECTED,
+	     "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
 	says(&p, "cmd=get_maxes", "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024\n");
 	says(&p, "cmd=get_my_kvsname", "cmd=my_kvsname kvsname=kvs_run\n");
 	says(&p, "cmd=get_universe_size", "cmd=universe_size size=4\n");
@@ -99,17 +100,57 @@ static void test_lines(void **state)
 	says(&p, "cmd=put key=x", "cmd=put_result rc=-1 msg=bad_key_or_value\n");
 	snprintf(line, sizeof line, "cmd=put key=k value=%01100d", 7);
 	says(&p, line, "cmd=put_result rc=-1 msg=bad_key_or_value\n");
+	says(&p, "cmd=put key=P0 value=again", "cmd=put_result rc=0 msg=success\n");
+	says(&p, "cmd=get key=P0", "cmd=get_result rc=0 msg=success value=again\n");
+	says(&p, "cmd=put key=a=b value=x", "cmd=put_result rc=-1 msg=bad_key_or_value\n");
+	says(&p, "cmd=get key=", "cmd=get_result rc=-1 msg=key__not_found value=unknown\n");
+	says(&p, "cmd=get", "cmd=get_result rc=-1 msg=key__not_found value=unknown\n");
 	says(&p, "cmd=lookup_name service=x", "cmd=lookup_result rc=-1 msg=not_supported\n");
-	does(&p, "cmd=finalize", PMI1_FINALIZED);
-	does(&p, "cmd=abort exitcode=7", PMI1_ABORT);
+	says(&p, "cmd=publish_name service=x port=y", "cmd=publish_result rc=-1 msg=not_supported\n");
+	says(&p, "cmd=unpublish_name service=x", "cmd=unpublish_result rc=-1 msg=not_supported\n");
+	assert_string_equal(strbuf_text(&p.fresh), "P0=a=b#c\nP0=again\n");
+	does(&p, "cmd=finalize", PMI1_FINALIZED, "cmd=finalize_ack\n");
+	does(&p, "cmd=abort exitcode=7", PMI1_ABORT, "");
 	assert_int_equal(p.status, 7);
-	does(&p, "mcmd=spawn", PMI1_SPAWN);
-	does(&p, "cmd=init pmi_version=2 pmi_subversion=0", PMI1_UNFIT);
+	does(&p, "cmd=abort", PMI1_ABORT, "");
+	assert_int_equal(p.status, 0);
+	does(&p, "mcmd=spawn", PMI1_SPAWN, "");
+	does(&p, "cmd=init pmi_version=2 pmi_subversion=0", PMI1_UNFIT,
+	     "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1\n");
 	assert_non_null(strstr(p.reason, "speaks PMI 2"));
-	does(&p, "cmd=teleport", PMI1_UNFIT);
+	does(&p, "cmd=teleport", PMI1_UNFIT, "");
 	assert_non_null(strstr(p.reason, "teleport"));
-	does(&p, "", PMI1_UNFIT);
-	does(&p, "=", PMI1_UNFIT);
+	does(&p, "", PMI1_UNFIT, "");
+	does(&p, "=", PMI1_UNFIT, "");
+	pmi1_fini(&p);
+	layout_fini(&l);
+}
+
+/* The longest key and value go through, also when they come from another host. */
+static void test_bounds(void **state)
+{
+	char key[80], line[2000], data[4000], answer[2000];
+	struct layout l;
+	struct pmi1 p;
+
+	layout_make(&l, "00", 0);
+	pmi1_init(&p, &l);
+	for (int more = 0; more < 2; more++) {
+		snprintf(line, sizeof line, "cmd=put key=%0*d value=x", 64 + more, 1);
+		says(&p, line,
+		     more ? "cmd=put_result rc=-1 msg=bad_key_or_value\n" : "cmd=put_result rc=0 msg=success\n");
+		snprintf(line, sizeof line, "cmd=put key=k value=%0*d", 1024 + more, 1);
+		says(&p, line,
+		     more ? "cmd=put_result rc=-1 msg=bad_key_or_value\n" : "cmd=put_result rc=0 msg=success\n");
+	}
+	snprintf(key, sizeof key, "%064d", 2);
+	snprintf(data, sizeof data, "first=1\n%s=%01024d\n%01200d=x\nlast=2\n", key, 3, 0);
+	pmi1_pass(&p, data, strlen(data));
+	snprintf(line, sizeof line, "cmd=get key=%s", key);
+	snprintf(answer, sizeof answer, "cmd=get_result rc=0 msg=success value=%01024d\n", 3);
+	says(&p, line, answer);
+	says(&p, "cmd=get key=first", "cmd=get_result rc=0 msg=success value=1\n");
+	says(&p, "cmd=get key=last", "cmd=get_result rc=0 msg=success value=2\n");
 	pmi1_fini(&p);
 	layout_fini(&l);
 }
@@ -137,6 +178,8 @@ static void test_barrier(void **state)
 	assert_int_equal(send(fd, "er_in\n", 6, 0), 6);
 	pmi1_read(&p[0], 0);
 	assert_true(pmi1_next(&p[0], 0, &deed));
+	assert_int_equal(deed, PMI1_NOTHING);
+	answer_to(&p[0], 0, "cmd=barrier_in", &deed); /* a rank counts once */
 	assert_int_equal(deed, PMI1_NOTHING);
 	answer_to(&p[0], 1, "cmd=put key=P1 value=y", &deed);
 	answer_to(&p[0], 1, "cmd=barrier_in", &deed);
@@ -199,10 +242,8 @@ static void test_bad_ends(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mapping),
-		cmocka_unit_test(test_lines),
-		cmocka_unit_test(test_barrier),
-		cmocka_unit_test(test_bad_ends),
+		cmocka_unit_test(test_mapping), cmocka_unit_test(test_lines),	 cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_barrier), cmocka_unit_test(test_bad_ends),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
