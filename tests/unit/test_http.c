@@ -645,6 +645,54 @@ static void refuses_what_is_malformed(void **state)
 	expect_alive(s);
 }
 
+/* What a client finds in the answers to requests that are refused before anything else reads them. */
+static void says_why_it_refuses(void **state)
+{
+	static const struct {
+		const char *request, *status, *headers, *message;
+		bool closes;
+	} cases[] = {
+		{"OPTIONS /hello HTTP/1.1\r\nHost: x\r\n\r\n", "405",
+		 "\r\nAllow: GET, HEAD, POST, PUT, PATCH, DELETE\r\n",
+		 "\"method_not_allowed\",\"message\":\"There is no method OPTIONS.\"", false},
+		{"BREWBREWBREWBREWBREWBREW /hello HTTP/1.1\r\nHost: x\r\n\r\n", "405", "\r\nAllow: GET, ",
+		 "\"There is no method BREWBREWBREWBREWBREW.\"", false},
+		{"GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n", "400", "", "\"bad_request\"", false},
+		{"GET /hello HTTP/1.1\r\nHost : x\r\n\r\n", "400", "\r\nConnection: close\r\n",
+		 "The name of a header has a space or another character that is not allowed there.", true},
+		{"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", "400", "\r\nConnection: close\r\n",
+		 NULL, true},
+		{"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		 "400", "\r\nConnection: close\r\n", NULL, true},
+		{"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd", "400",
+		 "\r\nConnection: close\r\n", NULL, true},
+	};
+	struct serve *s = *state;
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct end *e = dial(s);
+		struct strbuf text = {0};
+		const char *body = NULL;
+		int n = -1;
+		put(s, e, cases[i].request);
+		while (n != 0 && (cases[i].closes || !body || !strchr(body, '}'))) {
+			serve_turn(s);
+			if ((n = look(e)) > 0)
+				strbuf_add(&text, e->buffer, (size_t)n);
+			body = strstr(strbuf_text(&text), "\r\n\r\n");
+		}
+		if (strncmp(strbuf_text(&text) + 9, cases[i].status, 3) != 0 || !strstr(text.text, cases[i].headers) ||
+		    (cases[i].message && !strstr(text.text, cases[i].message)))
+			fail_msg("%s: %s", cases[i].request, strbuf_text(&text));
+		if (!cases[i].closes) {
+			e->at = e->n;
+			assert_int_equal(ask(s, e, GET("/hello"), NULL), 200);
+		}
+		strbuf_fini(&text);
+		hang_up(e);
+	}
+}
+
 static void bounds_requests(void **state)
 {
 	struct serve *s = *state;
@@ -971,6 +1019,7 @@ int main(void)
 		WITH_SERVER(bears_leaving_while_woken),
 		WITH_SERVER(answers_half_closed),
 		WITH_SERVER(refuses_what_is_malformed),
+		WITH_SERVER(says_why_it_refuses),
 		WITH_SERVER(bounds_requests),
 		cmocka_unit_test(bounds_connections),
 		cmocka_unit_test(makes_room),
