@@ -499,6 +499,59 @@ static void test_text_gives_what_its_json_gives(void **state)
 	}
 }
 
+/* Blanks, and members that have no row, do not hinder a glance; unusual texts do. */
+static void test_glance(void **state)
+{
+	static const char *const usual[] = {
+		"{\"to\":\"a\",\"weight\":200,\"urgent\":true,\"state\":\"busy\",\"cpus\":[1,2]}",
+		" {\n\"to\" :\t\"a\" ,\r\n \"weight\" : 200 , \"urgent\" : true , \"state\" : \"busy\", \"cpus\" : [ 1 , 2 ] } \n",
+		"{\"new\":{\"x\":[\"}\",\"\\\"]\",{}]},\"to\":\"a\",\"more\" : -1.5e3 ,\"weight\":200,\"urgent\":true,"
+		"\"state\":\"busy\",\"old\":null,\"cpus\":[1,2],\"last\":[]}",
+	};
+	static const char *const unusual[] = {
+		"",
+		"{",
+		"[]",
+		"{}",
+		"{\"to\":\"a\"}",
+		"{\"state\":\"busy\"}",
+		"{\"to\":\"a\",\"state\":\"busy\"",
+		"{\"to\":\"a\",\"state\":\"busy\"}}",
+		"{\"to\":\"a\",\"state\":\"lost\"}",
+		"{\"to\":\"123456789\",\"state\":\"busy\"}",
+		"{\"to\":\"a\",\"state\":\"busy\",\"weight\":256}",
+		"{\"to\":\"a\",\"state\":\"busy\",\"weight\":-1}",
+		"{\"to\":\"a\",\"state\":\"busy\",\"sent\":-6}",
+		"{\"to\":\"a\",\"state\":\"busy\",\"sent\":1001}",
+		"{\"to\":\"a\",\"state\":\"busy\",\"sent\":01}",
+		"{\"to\":\"a\",\"state\":\"busy\",\"sent\":1.5}",
+		"{\"to\":\"a\",\"state\":\"busy\",\"urgent\":1}",
+		"{\"to\":\"a\",\"state\":\"busy\",\"urgent\":trues}",
+		"{\"to\":\"a\",\"state\":\"busy\",\"cpus\":[1,2,3,4]}",
+		"{\"to\":\"a\",\"state\":\"busy\",\"cpus\":[1,-1]}",
+		"{\"to\":\"a\",\"state\":\"busy\",\"cpus\":[1,]}",
+	};
+	struct arena *a = arena_create();
+	struct letter x;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
+		memset(&x, 0xa5, sizeof x);
+		assert_true(record_glance(letter_rows, usual[i], strlen(usual[i]), &x, a));
+		assert_string_equal(x.to, "a");
+		assert_int_equal(x.weight, 200);
+		assert_int_equal(x.floor, -1);
+		assert_true(x.urgent);
+		assert_int_equal(x.state, 1);
+		assert_int_equal(x.frame.ncpus, 2);
+		assert_int_equal(x.frame.cpus[1], 2);
+	}
+	for (size_t i = 0; i < sizeof unusual / sizeof *unusual; i++)
+		if (record_glance(letter_rows, unusual[i], strlen(unusual[i]), &x, a))
+			fail_msg("read: %s", unusual[i]);
+	arena_destroy(a);
+}
+
 struct guest {
 	name_list servers;
 	const json_t *more;
@@ -557,6 +610,7 @@ int main(void)
 		cmocka_unit_test(test_lists_and_bytes_return),
 		cmocka_unit_test(test_wrong_lists_are_refused),
 		cmocka_unit_test(test_text_gives_what_its_json_gives),
+		cmocka_unit_test(test_glance),
 		cmocka_unit_test(test_names_and_json_return),
 	};
 
