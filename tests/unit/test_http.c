@@ -645,7 +645,7 @@ static void refuses_what_is_malformed(void **state)
 	expect_alive(s);
 }
 
-/* What a client finds in the answers to requests that are refused before anything else reads them. */
+/* What the answers to requests say that are refused before a handler reads them. */
 static void says_why_it_refuses(void **state)
 {
 	static const struct {
