@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/codec.h"
 #include "base/jsonread.h"
 #include "base/members.h"
 #include "base/vec.h"
@@ -30,6 +31,9 @@ struct queue {
 	uid_t uid;	 /* user whose name `owner` is: usually there is only one */
 	char owner[256]; /* "": not looked up yet */
 };
+
+#define HOLDS "uosn"
+#define SUBMITTED "it was submitted while the server was down"
 
 #define ID_MOST 64 /* length limit of an id without the server's name */
 
@@ -199,7 +203,7 @@ static json_t *submission_row(struct queue *q, const struct kept *x, const json_
 			"STDIN", "owner", owner_of(q, x->uid), "state", holds && *holds ? "H" : "Q", "created", time,
 			"queued", time, "modified", time);
 	row_members(row, body, AT_SUBMIT);
-	json_object_set_new(row, "comment", json_string("it was submitted while the server was down"));
+	json_object_set_new(row, "comment", json_string(SUBMITTED));
 	if (json_object_get(row, "deadline") && !member_find_text(row, "type"))
 		json_object_set_new(row, "type", json_string("Q"));
 	row_nice(row);
@@ -208,6 +212,29 @@ static json_t *submission_row(struct queue *q, const struct kept *x, const json_
 	row_copy(row, body, "submit_host", "host");
 	resources_join(row, body);
 	return row;
+}
+
+/* Sets or releases the holds that the request names, by default the user's. */
+static void row_hold(json_t *row, const json_t *body, bool set)
+{
+	const char *named = member_find_text(body, "holds"), *before = member_find_text(row, "holds"),
+		   *state = member_find_text(row, "state"), *comment = member_find_text(row, "comment");
+	uint8_t bits, has = 0;
+	struct strbuf text = {0};
+	bool held = state && *state == 'H';
+
+	/* the server will report what is wrong with it */
+	if (letters_parse("holds", HOLDS, named && *named ? named : "u", &bits, NULL) < 0 ||
+	    (before && letters_parse("holds", HOLDS, before, &has, NULL) < 0))
+		return;
+	has = set ? has | bits : has & (uint8_t)~bits;
+	letters_format(HOLDS, has, &text);
+	if (!has && held && comment && strcmp(comment, SUBMITTED) != 0)
+		json_object_set_new(row, "comment", json_null()); /* that it is held */
+	if (has || held)
+		json_object_set_new(row, "state", json_string(has ? "H" : "Q"));
+	json_object_set_new(row, "holds", json_string(text.text));
+	strbuf_fini(&text);
 }
 
 static bool waits(const json_t *row)
@@ -247,10 +274,8 @@ static void row_change(struct queue *q, const char *id, json_t *row, const char 
 		json_object_del(q->jobs, key_of(id, key));
 	else if (strcmp(action, "delete") == 0)
 		json_object_set_new(row, "comment", json_string("it is deleted when the server is started"));
-	else if (strcmp(action, "hold") == 0 && waits(row))
-		json_object_set_new(row, "state", json_string("H"));
-	else if (strcmp(action, "release") == 0 && waits(row))
-		json_object_set_new(row, "state", json_string("Q"));
+	else if ((strcmp(action, "hold") == 0 || strcmp(action, "release") == 0) && waits(row))
+		row_hold(row, body, *action == 'h');
 	else if (strcmp(action, "move") == 0 && waits(row))
 		row_copy(row, body, "queue", "queue");
 	else if (strcmp(action, "place") == 0 && waits(row))

@@ -3,9 +3,11 @@
  * are cut short; and changes that another host's agent delivers more than once.
  */
 #include <jansson.h>
+#include <pwd.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "client/offline.h"
 #include "client/tray.h"
 #include "server/base/turn.h"
 #include "server/link/nodes.h"
@@ -130,6 +133,145 @@ static void queue_is_left(void **state)
 	view_has(f, "view.2", false, true, false);
 }
 
+/* Leaves a change, as a command does. */
+static void leave(const struct site *f, const struct offer *l, const char *path, const char *body)
+{
+	struct change c = {.path = path, .body = body};
+	uint64_t number;
+	struct err err;
+	char dir[128];
+
+	snprintf(dir, sizeof dir, "%s/offline", f->dir);
+	if (tray_put(dir, l, &c, &number, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+/* Leaves a change of all jobs of the other user that a filter matches. */
+static void leave_for(const struct site *f, const struct offer *l, const char *path, const char *filter)
+{
+	const struct passwd *pw = getpwuid(OTHER);
+	char body[200];
+
+	assert_non_null(pw);
+	snprintf(body, sizeof body, "{\"filter\":{\"user\":\"%s\",%s}}", pw->pw_name, filter);
+	leave(f, l, path, body);
+}
+
+/* Compares what the user is shown of the jobs: these members of each, in the order of the numbers. */
+static void jobs_are(const struct site *f, const struct offer *l, const char *expected)
+{
+	static const char *const shown[] = {"state",	  "name",	"queue",    "holds",	 "type",
+					    "deadline",	  "nice_until", "priority", "resources", "cpus",
+					    "array_spec", "host",	"comment"};
+	struct strbuf text = {0};
+	char dir[128], number[16];
+	struct err err;
+	int64_t as_of;
+	json_t *jobs, *row;
+
+	snprintf(dir, sizeof dir, "%s/offline", f->dir);
+	assert_int_equal(offline_jobs(dir, l, &jobs, &as_of, &err), 0);
+	for (int i = 1; i < 2000; i++)
+		for (int array = 0; array < 2; array++) {
+			snprintf(number, sizeof number, "%d%s", i, array ? "[]" : "");
+			if (!(row = json_object_get(jobs, number)))
+				continue;
+			strbuf_puts(&text, json_string_value(json_object_get(row, "id")));
+			for (size_t k = 0; k < sizeof shown / sizeof *shown; k++) {
+				json_t *value = json_object_get(row, shown[k]);
+				char *dump = value && !json_is_null(value) ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+				if (dump)
+					strbuf_printf(&text, " %s=%s", shown[k], dump);
+				free(dump);
+			}
+			strbuf_puts(&text, "\n");
+		}
+	assert_string_equal(strbuf_text(&text), expected);
+	strbuf_fini(&text);
+	json_decref(jobs);
+}
+
+/* Two held jobs, and one that runs: what commands find of them, and of what was left since. */
+static void queue_has_what_was_left(void **state)
+{
+	struct site *f = *state;
+	const struct bare_attempt *all;
+	struct offer l;
+	struct err err;
+	char tag[64];
+
+	f->s->conf->offline = true;
+	assert_int_equal(offline_begin(f->s, &err), 0);
+	assert_int_equal(offline_open(f->s, &err), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(site_ask(f, i ? OTHER : USER, "POST", "/v1/jobs",
+					  "{\"script\":\"true\",\"hold\":\"u\",\"name\":\"n\"}"),
+				 201);
+	assert_int_equal(site_ask(f, USER, "POST", "/v1/jobs", "{\"script\":\"true\"}"), 201);
+	for (int i = 0; i < 3; i++)
+		server_turn(f->s);
+	assert_int_equal(bare_attempts(&all), 1);
+	snprintf(tag, sizeof tag, "%s", all[0].tag);
+	bare_started(f->s, tag);
+	server_turn(f->s);
+	view_end(f->s);
+	offer_get(f, &l);
+	jobs_are(
+		f, &l,
+		"1.bare state=\"H\" name=\"n\" queue=\"batch\" holds=\"u\" type=\"C\" priority=0 cpus=1 host=\"bare\" comment=\"held: qrls releases it\"\n"
+		"2.bare state=\"H\" name=\"n\" queue=\"batch\" holds=\"u\" type=\"C\" priority=0 cpus=1 host=\"bare\" comment=\"held: qrls releases it\"\n"
+		"3.bare state=\"R\" name=\"STDIN\" queue=\"batch\" holds=\"n\" type=\"C\" priority=0 cpus=1 host=\"bare\"\n");
+	leave(f, &l, "/v1/jobs",
+	      "{\"script\":\"true\",\"name\":\"four\",\"queue\":\"long\",\"priority\":5,\"submit_host\":\"pine\","
+	      "\"resources\":[\"nodes=2:ppn=3\",\"walltime=90\"]}");
+	leave(f, &l, "/v1/jobs", "{\"script\":\"true\",\"hold\":\"u\",\"array\":\"1-3\",\"resources\":[\"procs=7\"]}");
+	leave(f, &l, "/v1/jobs", "{\"script\":\"true\",\"name\":\"six\",\"deadline\":2000000000}");
+	leave(f, &l, "/v1/jobs", "{\"script\":\"true\",\"name\":\"seven\",\"type\":\"N\",\"deadline\":2000000000}");
+	jobs_are(
+		f, &l,
+		"1.bare state=\"H\" name=\"n\" queue=\"batch\" holds=\"u\" type=\"C\" priority=0 cpus=1 host=\"bare\" comment=\"held: qrls releases it\"\n"
+		"2.bare state=\"H\" name=\"n\" queue=\"batch\" holds=\"u\" type=\"C\" priority=0 cpus=1 host=\"bare\" comment=\"held: qrls releases it\"\n"
+		"3.bare state=\"R\" name=\"STDIN\" queue=\"batch\" holds=\"n\" type=\"C\" priority=0 cpus=1 host=\"bare\"\n"
+		"101.bare state=\"Q\" name=\"four\" queue=\"long\" priority=5 resources=\"nodes=2:ppn=3,walltime=90\" cpus=6 host=\"pine\" comment=\"it was submitted while the server was down\"\n"
+		"102[].bare state=\"H\" name=\"STDIN\" holds=\"u\" resources=\"procs=7\" cpus=7 array_spec=\"1-3\" comment=\"it was submitted while the server was down\"\n"
+		"103.bare state=\"Q\" name=\"six\" type=\"Q\" deadline=2000000000 cpus=1 comment=\"it was submitted while the server was down\"\n"
+		"104.bare state=\"Q\" name=\"seven\" type=\"N\" nice_until=2000000000 cpus=1 comment=\"it was submitted while the server was down\"\n");
+	leave(f, &l, "/v1/jobs/hold", "{\"ids\":[\"101\",\"3\",\"nothing\",\".\"],\"holds\":\"uo\"}");
+	leave(f, &l, "/v1/jobs/release", "{\"ids\":[\"1.bare\",\"102[]\"]}");
+	leave(f, &l, "/v1/jobs/move", "{\"ids\":[\"2\",\"3\"],\"queue\":\"short\"}");
+	leave(f, &l, "/v1/jobs/alter",
+	      "{\"ids\":[\"101.bare\",\"3\"],\"name\":\"new\",\"priority\":-3,\"resources\":[\"walltime=30\"]}");
+	leave(f, &l, "/v1/jobs/alter", "{\"ids\":[\"104\"],\"type\":\"Q\",\"deadline\":1900000000}");
+	leave(f, &l, "/v1/jobs/alter", "{\"ids\":[\"103\"],\"type\":\"N\"}");
+	leave(f, &l, "/v1/jobs/place", "{\"ids\":[\"103\",\"3\"],\"after\":\"0\"}");
+	leave(f, &l, "/v1/jobs/release", "{\"ids\":[\"101\"]}");
+	leave(f, &l, "/v1/jobs/hold", "{\"ids\":[\"103\"],\"holds\":\"x\"}");
+	jobs_are(
+		f, &l,
+		"1.bare state=\"Q\" name=\"n\" queue=\"batch\" holds=\"n\" type=\"C\" priority=0 cpus=1 host=\"bare\"\n"
+		"2.bare state=\"H\" name=\"n\" queue=\"short\" holds=\"u\" type=\"C\" priority=0 cpus=1 host=\"bare\" comment=\"held: qrls releases it\"\n"
+		"3.bare state=\"R\" name=\"new\" queue=\"batch\" holds=\"n\" type=\"C\" priority=0 cpus=1 host=\"bare\"\n"
+		"101.bare state=\"H\" name=\"new\" queue=\"long\" holds=\"o\" priority=-3 resources=\"nodes=2:ppn=3,walltime=00:00:30\" cpus=6 host=\"pine\" comment=\"it was submitted while the server was down\"\n"
+		"102[].bare state=\"Q\" name=\"STDIN\" holds=\"n\" resources=\"procs=7\" cpus=7 array_spec=\"1-3\" comment=\"it was submitted while the server was down\"\n"
+		"103.bare state=\"Q\" name=\"six\" type=\"N\" cpus=1 comment=\"it is moved when the server is started\"\n"
+		"104.bare state=\"Q\" name=\"seven\" type=\"Q\" deadline=1900000000 cpus=1 comment=\"it was submitted while the server was down\"\n");
+	leave(f, &l, "/v1/jobs/release", "{\"ids\":[\"101\",\"103\"],\"holds\":\"o\"}");
+	leave(f, &l, "/v1/jobs/move", "{\"ids\":[\"101\"],\"queue\":\"short\"}");
+	leave(f, &l, "/v1/jobs/delete", "{\"ids\":[\"1\",\"3\"]}");
+	leave_for(f, &l, "/v1/jobs/delete", "\"queue\":\"long\"");
+	leave_for(f, &l, "/v1/jobs/delete", "\"queue\":\"short\",\"state\":\"QW\"");
+	leave_for(f, &l, "/v1/jobs/delete", "\"name\":\"new\"");
+	leave_for(f, &l, "/v1/jobs/release", "\"queue\":\"short\",\"state\":\"RH\",\"name\":\"n\"");
+	leave(f, &l, "/v1/jobs/delete", "{\"filter\":{\"mine\":true,\"name\":\"seven\",\"state\":\"QH\"}}");
+	jobs_are(
+		f, &l,
+		"2.bare state=\"Q\" name=\"n\" queue=\"short\" holds=\"n\" type=\"C\" priority=0 cpus=1 host=\"bare\"\n"
+		"3.bare state=\"R\" name=\"new\" queue=\"batch\" holds=\"n\" type=\"C\" priority=0 cpus=1 host=\"bare\" comment=\"it is deleted when the server is started\"\n"
+		"101.bare state=\"Q\" name=\"new\" queue=\"short\" holds=\"n\" priority=-3 resources=\"nodes=2:ppn=3,walltime=00:00:30\" cpus=6 host=\"pine\" comment=\"it was submitted while the server was down\"\n"
+		"102[].bare state=\"Q\" name=\"STDIN\" holds=\"n\" resources=\"procs=7\" cpus=7 array_spec=\"1-3\" comment=\"it was submitted while the server was down\"\n"
+		"103.bare state=\"Q\" name=\"six\" holds=\"n\" type=\"N\" cpus=1 comment=\"it is moved when the server is started\"\n");
+}
+
 /* ---- changes that an agent brings ---- */
 
 /* A host whose users may leave changes, and the token of one of them. */
@@ -222,6 +364,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(killed_while_it_begins, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(queue_is_left, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(queue_has_what_was_left, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(brought_again, setup, site_teardown),
 	};
 
