@@ -517,7 +517,7 @@ static void same_lines(struct strbuf *a, struct strbuf *b)
 		assert_string_equal(line[0][k], line[1][k]);
 }
 
-/* Whether rows were filed or not, and whatever is excluded. */
+/* Before and after rows are filed, and whatever is excluded. */
 static void every_sum_is_right(void **state)
 {
 	struct store *s = open_store(((struct world *)*state)->url);

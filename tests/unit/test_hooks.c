@@ -3,6 +3,7 @@
  * answers, processes that end, hang or can't be started, and files that change. What Lua does is
  * tested by test_hook.c.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <setjmp.h>
@@ -11,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <uv.h>
@@ -338,6 +340,57 @@ static void processes_end(void **state)
 	hooks_are("\"state\":\"broken\",\"problem\":\"its process ended unexpectedly, twice\"");
 }
 
+/* Returns the process id of a child of this process. */
+static int child_find(void)
+{
+	DIR *d = opendir("/proc");
+	int child = 0, parent;
+
+	assert_non_null(d);
+	for (const struct dirent *e; !child && (e = readdir(d));) {
+		struct strbuf text = {0};
+		char path[300];
+		snprintf(path, sizeof path, "/proc/%s/stat", e->d_name);
+		if (atoi(e->d_name) && file_read(path, 0, 4096, &text) == 0 && strrchr(text.text, ')') &&
+		    sscanf(strrchr(text.text, ')') + 1, " %*c %d", &parent) == 1 && parent == getpid())
+			child = atoi(e->d_name);
+		strbuf_fini(&text);
+	}
+	closedir(d);
+	assert_true(child > 0);
+	return child;
+}
+
+static void proc_has(int pid, const char *file, const char *line)
+{
+	struct strbuf text = {0};
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/%s", pid, file);
+	assert_int_equal(file_read(path, 0, 65536, &text), 0);
+	if (!strstr(text.text, line))
+		fail_msg("%s: no \"%s\" in %s", path, line, text.text);
+	strbuf_fini(&text);
+}
+
+/* A hook that breaks out of Lua can't open files, start programs or gain rights, and what computes
+ * for long does not slow down the server. */
+static void processes_have_no_rights(void **state)
+{
+	int own = getpriority(PRIO_PROCESS, 0), pid;
+
+	put("hooks/a.lua", 0644, SEEN);
+	begin();
+	account_is("x", "seen");
+	pid = child_find();
+	assert_int_equal(getpriority(PRIO_PROCESS, (id_t)pid), own + 5 < 19 ? own + 5 : 19);
+	proc_has(pid, "status", "\nNoNewPrivs:\t1\n");
+	proc_has(pid, "limits", "\nMax file size             0                    0  ");
+	proc_has(pid, "limits", "\nMax core file size        0                    0  ");
+	proc_has(pid, "limits", "\nMax processes             0                    0  ");
+	proc_has(pid, "limits", "\nMax open files            0                    0  ");
+}
+
 static void program_is_missing(void **state)
 {
 	char program[200];
@@ -567,10 +620,19 @@ static void questions_wait(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(jobs_are_changed),	  TEST(jobs_run),   TEST(priorities_are_given),
-		TEST(hooks_fail),	  TEST(hooks_hang), TEST(processes_end),
-		TEST(program_is_missing), TEST(versions),   TEST(broken_at_the_start),
-		TEST(files_are_checked),  TEST(trials),	    TEST(questions_wait),
+		TEST(jobs_are_changed),
+		TEST(jobs_run),
+		TEST(priorities_are_given),
+		TEST(hooks_fail),
+		TEST(hooks_hang),
+		TEST(processes_end),
+		TEST(program_is_missing),
+		TEST(versions),
+		TEST(broken_at_the_start),
+		TEST(files_are_checked),
+		TEST(trials),
+		TEST(questions_wait),
+		TEST(processes_have_no_rights),
 	};
 	const char *slash = strrchr(argv[0], '/');
 

@@ -157,7 +157,7 @@ static void leave_for(const struct site *f, const struct offer *l, const char *p
 	leave(f, l, path, body);
 }
 
-/* Compares what the user is shown of the jobs: these members of each, in the order of the numbers. */
+/* Compares what the user is shown of the jobs: these members, in the order of the numbers. */
 static void jobs_are(const struct site *f, const struct offer *l, const char *expected)
 {
 	static const char *const shown[] = {"state",	  "name",	"queue",    "holds",	 "type",
