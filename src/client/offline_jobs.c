@@ -230,7 +230,7 @@ static void row_hold(json_t *row, const json_t *body, bool set)
 	has = set ? has | bits : has & (uint8_t)~bits;
 	letters_format(HOLDS, has, &text);
 	if (!has && held && comment && strcmp(comment, SUBMITTED) != 0)
-		json_object_set_new(row, "comment", json_null()); /* that it is held */
+		json_object_set_new(row, "comment", json_null()); /* it said that it is held */
 	if (has || held)
 		json_object_set_new(row, "state", json_string(has ? "H" : "Q"));
 	json_object_set_new(row, "holds", json_string(text.text));

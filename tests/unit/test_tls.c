@@ -621,6 +621,92 @@ static void half_open(void **state)
 	tls_context_free(c);
 }
 
+/* ---- what to wait for ---- */
+
+/* Fills a direction of a connection with bytes that are not TLS. Returns their number. */
+static size_t stuff(int fd)
+{
+	char noise[4096] = {0};
+	size_t sum = 0;
+
+	for (ssize_t n; (n = send(fd, noise, sizeof noise, MSG_DONTWAIT)) > 0;)
+		sum += (size_t)n;
+	assert_true(sum > 0);
+	return sum;
+}
+
+/* Takes these bytes out again. */
+static void unstuff(int fd, size_t sum)
+{
+	char noise[4096];
+
+	for (ssize_t n; sum > 0; sum -= (size_t)n) {
+		n = recv(fd, noise, sum < sizeof noise ? sum : sizeof noise, MSG_DONTWAIT);
+		assert_true(n > 0);
+	}
+}
+
+/* A side waits until it can write only while it has something to write. */
+static void waits_for_what_it_lacks(void **state)
+{
+	struct tls_options o = {.ca = home.cert.text};
+	struct tls_context *c = context(&o, false);
+	struct tls *server, *client;
+	struct err err;
+	char buf[4096] = {0};
+	size_t noise;
+	ssize_t n, sent = 0;
+	int fd[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
+	assert_int_equal(tls_start(server_context, fd[0], NULL, CERT_NOBODY, &server, &err), 0);
+	assert_int_equal(tls_start(c, fd[1], TLS_FRAMES, CERT_SERVER, &client, &err), 0);
+	assert_int_equal(tls_events(server), POLLIN);
+	assert_int_equal(tls_events(client), POLLOUT);
+	assert_int_equal(tls_handshake(client, &err), 0);
+	assert_int_equal(tls_events(client), POLLIN);
+
+	noise = stuff(fd[0]);
+	assert_int_equal(tls_handshake(server, &err), 0);
+	assert_int_equal(tls_events(server), POLLOUT);
+	unstuff(fd[1], noise);
+	assert_int_equal(tls_handshake(server, &err), 0);
+	assert_int_equal(tls_events(server), POLLIN);
+
+	noise = stuff(fd[1]);
+	assert_int_equal(tls_handshake(client, &err), 0);
+	assert_int_equal(tls_events(client), POLLOUT);
+	unstuff(fd[0], noise);
+	assert_int_equal(tls_handshake(client, &err), 1);
+	assert_int_equal(tls_events(client), POLLIN);
+	assert_int_equal(tls_handshake(server, &err), 1);
+	assert_int_equal(tls_events(server), POLLIN);
+	assert_int_equal(tls_handshake(server, &err), 1); /* it is open */
+
+	for (int reads = 0; reads < 2; reads++) {
+		while ((n = tls_write(client, buf, sizeof buf)) > 0)
+			sent += n;
+		assert_int_equal(n, -EAGAIN);
+		assert_int_equal(tls_events(client), POLLOUT);
+		if (reads) {
+			assert_int_equal(tls_write(server, "x", 1), 1);
+			assert_int_equal(tls_read(client, buf, sizeof buf), 1);
+			assert_int_equal(tls_events(client), POLLIN);
+			buf[0] = 0;
+		}
+		for (; sent > 0; sent -= n)
+			assert_true((n = tls_read(server, buf, sizeof buf)) > 0);
+		assert_int_equal(tls_read(server, buf, sizeof buf), -EAGAIN);
+		assert_int_equal(tls_events(server), POLLIN);
+		assert_int_equal(n = tls_write(client, buf, sizeof buf), sizeof buf);
+		assert_int_equal(tls_events(client), POLLIN);
+		sent += n;
+	}
+	tls_free(client);
+	tls_free(server);
+	tls_context_free(c);
+}
+
 /* ---- much, both ways ---- */
 
 #define MUCH (16u << 20)
@@ -724,6 +810,7 @@ int main(void)
 		cmocka_unit_test(only_tls_1_3),
 		cmocka_unit_test(garbage_instead),
 		cmocka_unit_test(half_open),
+		cmocka_unit_test(waits_for_what_it_lacks),
 		cmocka_unit_test(much_both_ways),
 		cmocka_unit_test(context_goes_first),
 	};
