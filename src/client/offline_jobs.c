@@ -233,7 +233,7 @@ static void row_hold(json_t *row, const json_t *body, bool set)
 		json_object_set_new(row, "comment", json_null()); /* it said that it is held */
 	if (has || held)
 		json_object_set_new(row, "state", json_string(has ? "H" : "Q"));
-	json_object_set_new(row, "holds", json_string(text.text));
+	json_object_set_new(row, "holds", json_string(strbuf_text(&text)));
 	strbuf_fini(&text);
 }
 
