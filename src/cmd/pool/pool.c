@@ -167,22 +167,24 @@ static int status(const struct command *c, const void *arguments, const struct o
 	return code;
 }
 
-/* Waits until the daemon has ended: it holds a lock while it lives. */
-static void end_await(void)
+/* Waits until the daemon has ended: it holds a lock while it lives. Returns false if it lives on. */
+static bool end_await(void)
 {
 	struct pool_home h;
 	struct strbuf path = {0};
 	int fd = -1;
+	bool ended = true;
 
 	if (pool_home_find(&h, NULL) == 0) {
 		pool_home_path(&h, "lock", &path);
 		fd = open(path.text, O_RDONLY | O_CLOEXEC);
 	}
-	for (int i = 0; fd >= 0 && i < STOP_MS / 20 && flock(fd, LOCK_SH | LOCK_NB) < 0; i++)
+	for (int i = 0; fd >= 0 && !(ended = flock(fd, LOCK_SH | LOCK_NB) == 0) && i < STOP_MS / 20; i++)
 		poll(NULL, 0, 20);
 	if (fd >= 0)
 		close(fd);
 	strbuf_fini(&path);
+	return ended;
 }
 
 static int stop(const struct command *c, const void *arguments, const struct operands *operands)
@@ -191,8 +193,8 @@ static int stop(const struct command *c, const void *arguments, const struct ope
 	int code = ask(c, json_pack("{s:s}", "t", "stop"), &o);
 
 	json_decref(o);
-	if (code == EXIT_OK)
-		end_await();
+	if (code == EXIT_OK && !end_await())
+		code = command_fail(c, "the pool's daemon has not stopped in %d s; try again", STOP_MS / 1000);
 	if (code == EXIT_OK)
 		puts("The pool's daemon has stopped. Its tasks are started on other stations.");
 	return code;
