@@ -198,6 +198,60 @@ static void again_with_its_key(void **state)
 	bare_clock(0);
 }
 
+/* An action that comes again with its key is answered in the same way, with its errors, also by a
+ * server that was restarted. */
+static void action_again_with_its_key(void **state)
+{
+	static const char *const actions[][2] = {
+		{"alter", "{\"ids\":[\"1\",\"2[]\",\"9\",\"2[7]\"],\"resources\":[\"nosuch=1\"]}"},
+		{"alter", "{\"ids\":[\"1\",\"2[2]\",\"3\"],\"name\":\"b\",\"depend\":\"afterok:77\"}"},
+		{"alter", "{\"ids\":[\"1\",\"2[]\"],\"name\":\"b\",\"resources\":[\"nodes=9\"]}"},
+		{"alter", "{\"filter\":{\"state\":\"H\"},\"resources\":[\"nodes=9\"]}"},
+		{"alter", "{\"filter\":{\"state\":\"H\"},\"comment\":\"c\"}"},
+		{"alter", "{\"ids\":[\"1\",\"2[]\"],\"checkpoint\":\"interval=x\"}"},
+		{"alter", "{\"ids\":[\"1\",\"2[]\"],\"resources\":[\"walltime=x\"]}"},
+		{"alter", "{\"ids\":[\"1\",\"2[]\"],\"deadline\":\"x\"}"},
+		{"move", "{\"ids\":[\"1\",\"3\"],\"queue\":\"nosuch\"}"},
+		{"signal", "{\"ids\":[\"1\",\"2[]\"],\"signal\":\"USR1\"}"},
+		{"hold", "{\"ids\":[\"1\",\"9\",\"x\"],\"holds\":\"s\"}"},
+		{"run", "{\"ids\":[\"1\",\"2[]\"]}"},
+		{"delete", "{\"ids\":[\"1\",\"2[1]\",\"9\"]}"},
+		{"delete", "{\"filter\":{}}"},
+	};
+	struct site *f = *state;
+
+	bare_clock(NOW * 1000000);
+	site_reopen(f);
+	for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
+		struct strbuf first = {0};
+		char path[32], key[8];
+		int status = 0;
+		if (i == 0) {
+			assert_int_equal(ask(f, USER, "/v1/jobs", "{\"script\":\"true\",\"hold\":\"u\"}"), 201);
+			assert_int_equal(
+				ask(f, USER, "/v1/jobs", "{\"script\":\"true\",\"hold\":\"u\",\"array\":\"1-2\"}"),
+				201);
+			assert_int_equal(ask(f, getuid(), "/v1/jobs", "{\"script\":\"true\",\"hold\":\"u\"}"), 201);
+		}
+		snprintf(path, sizeof path, "/v1/jobs/%s", actions[i][0]);
+		snprintf(key, sizeof key, "k%zu", i);
+		for (int times = 0; times < 3; times++) {
+			int now = ask_keyed(f, path, key, actions[i][1]);
+			if (times == 0) {
+				status = now;
+				strbuf_puts(&first, f->a.body.text);
+			} else if (now != status || strcmp(first.text, f->a.body.text) != 0) {
+				fail_msg("%s %s: first %d %s, then %d %s", path, actions[i][1], status, first.text, now,
+					 f->a.body.text);
+			} else {
+				site_reopen(f);
+			}
+		}
+		strbuf_fini(&first);
+	}
+	bare_clock(0);
+}
+
 /* The one who alters it is not its owner, and nobody has looked its owner up since the server
  * began. */
 static void altered_by_another(void **state)
@@ -384,6 +438,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(guaranteed_after_another, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(refused_together, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(again_with_its_key, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(action_again_with_its_key, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(altered_by_another, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(overdue, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(dry_run_in_slices, setup, site_teardown),
