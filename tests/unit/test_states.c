@@ -229,6 +229,60 @@ static void submissions(void **state)
 	}
 #define SET(name, value) "{\"op\":\"set\",\"name\":\"" name "\",\"value\":\"" value "\"}"
 
+/* What ended long ago is looked up in the history: how its last attempt ended, for those who may see
+ * it. */
+static void past(void **state)
+{
+#define DEPENDS(text) SUBMIT("\"hold\":\"u\",\"depend\":\"" text "\"")
+	static const struct row before[] = {
+		{ROOT, "PATCH", "/v1/server",
+		 "{\"changes\":[{\"op\":\"set\",\"name\":\"keep_completed\",\"value\":\"1\"}]}", 200, ""},
+		DO(DAEMON, "delete", "4", "", OK("4")),
+		{BIN, "POST", "/v1/jobs", SUBMIT("\"array\":\"1-2%1\",\"resources\":[\"walltime=10\"]"), 201, "7[]"},
+	};
+	static const struct row again[] = {
+		{BIN, "POST", "/v1/jobs", SUBMIT("\"retries\":\"1\",\"resources\":[\"walltime=10\"]"), 201, "8.bare"},
+	};
+	static const struct row rows[] = {
+		{DAEMON, "GET", "/v1/jobs/1", NULL, 200, "\"past\":true"},
+		{BIN, "GET", "/v1/jobs/7[]", NULL, 200, "\"past\":true"},
+		{DAEMON, "POST", "/v1/jobs", DEPENDS("afterany:1"), 201, "\"id\":\"9.bare\""},
+		{DAEMON, "GET", "/v1/jobs/9", NULL, 200, "\"depend\":null"},
+		{DAEMON, "POST", "/v1/jobs", DEPENDS("afternotok:1,after:3"), 201, "\"id\":\"10.bare\""},
+		{DAEMON, "GET", "/v1/jobs/10", NULL, 200, "\"depend\":\"after:3\""},
+		{DAEMON, "POST", "/v1/jobs", DEPENDS("afterok:1"), 201, "\"id\":\"11.bare\""},
+		{DAEMON, "GET", "/v1/jobs/11", NULL, 200, "job 1 ended with exit status 3"},
+		{DAEMON, "POST", "/v1/jobs", DEPENDS("before:1"), 422, "job 1 no longer waits"},
+		{BIN, "POST", "/v1/jobs", DEPENDS("afterany:1"), 422, "there is no job 1"},
+		{BIN, "POST", "/v1/jobs", DEPENDS("before:1"), 422, "there is no job 1"},
+		{ROOT, "POST", "/v1/jobs", DEPENDS("afternotok:1"), 201, "\"id\":\"12.bare\""},
+		{ROOT, "GET", "/v1/jobs/12", NULL, 200, "\"depend\":null"},
+		{BIN, "POST", "/v1/jobs", DEPENDS("afterok:7[1]"), 201, "\"id\":\"13.bare\""},
+		{BIN, "GET", "/v1/jobs/13", NULL, 200, "\"depend\":null"},
+		{BIN, "POST", "/v1/jobs", DEPENDS("afterok:7[2]"), 201, "\"id\":\"14.bare\""},
+		{BIN, "GET", "/v1/jobs/14", NULL, 200, "job 7[2] ended with exit status 5"},
+		{BIN, "POST", "/v1/jobs", DEPENDS("afternotok:7[]"), 201, "\"id\":\"15.bare\""},
+		{BIN, "GET", "/v1/jobs/15", NULL, 200, "\"depend\":null"},
+		{DAEMON, "POST", "/v1/jobs", DEPENDS("afterany:7[1]"), 422, "there is no job 7"},
+		{BIN, "POST", "/v1/jobs", DEPENDS("afterok:8"), 201, "\"id\":\"16.bare\""},
+		{BIN, "GET", "/v1/jobs/16", NULL, 200, "\"depend\":null"},
+	};
+
+	TABLE(before);
+	run(0);
+	run(5);
+	TABLE(again);
+	run(4);
+	for (int i = 1; i < 7; i++) {
+		bare_clock((NOW + 200 * i + (i == 6 ? 100000 : 0)) * 1000000);
+		for (int k = 0; k < 3; k++)
+			server_turn(now->s);
+		if (i == 2)
+			run(0);
+	}
+	TABLE(rows);
+}
+
 static void objects(void **state)
 {
 	static const struct row rows[] = {
@@ -347,7 +401,7 @@ static void books(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {TEST(jobs), TEST(submissions), TEST(objects), TEST(books)};
+	const struct CMUnitTest tests[] = {TEST(jobs), TEST(submissions), TEST(past), TEST(objects), TEST(books)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
