@@ -229,8 +229,8 @@ static void submissions(void **state)
 	}
 #define SET(name, value) "{\"op\":\"set\",\"name\":\"" name "\",\"value\":\"" value "\"}"
 
-/* What ended long ago is looked up in the history: how its last attempt ended, for those who may see
- * it. */
+/* What ended long ago is looked up in the history: how its last attempt ended, for those who may
+ * see it. */
 static void past(void **state)
 {
 #define DEPENDS(text) SUBMIT("\"hold\":\"u\",\"depend\":\"" text "\"")
