@@ -264,6 +264,8 @@ static void past(void **state)
 		{BIN, "POST", "/v1/jobs", DEPENDS("afternotok:7[]"), 201, "\"id\":\"15.bare\""},
 		{BIN, "GET", "/v1/jobs/15", NULL, 200, "\"depend\":null"},
 		{DAEMON, "POST", "/v1/jobs", DEPENDS("afterany:7[1]"), 422, "there is no job 7"},
+		{BIN, "GET", "/v1/history?id=8&attempts=1", NULL, 200, "\"state\":\"failed\",\"exit_status\":4,"},
+		{BIN, "GET", "/v1/history?id=8&attempts=1", NULL, 200, "\"state\":\"completed\",\"exit_status\":0,"},
 		{BIN, "POST", "/v1/jobs", DEPENDS("afterok:8"), 201, "\"id\":\"16.bare\""},
 		{BIN, "GET", "/v1/jobs/16", NULL, 200, "\"depend\":null"},
 	};

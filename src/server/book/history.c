@@ -143,9 +143,12 @@ void history_stopped(struct server *s, const struct event *e, const struct paylo
 	char group[64];
 
 	history_fill(s, e->job, &row, group, sizeof group);
-	row.state = e->by != JOB_NONE || e->at ? "preempted" : x->intent == INTENT_RERUN ? "rerun" : "lost";
+	row.state = p->retried			 ? p->cause == END_MEMORY ? "memory" : "failed"
+		    : e->by != JOB_NONE || e->at ? "preempted"
+		    : x->intent == INTENT_RERUN	 ? "rerun"
+						 : "lost";
 	row.text = p->text;
-	row.exit_status = 0;
+	row.exit_status = p->retried ? p->exit_status : 0;
 	row.ended = e->time;
 	row.ran_ms = p->spent_ms;
 	row.cpu_ms = p->used ? p->cpu_ms : 0;

@@ -135,8 +135,8 @@ struct payload {
 	const char *text;    /* for the log */
 	const char *comment; /* the job's new comment; NULL: events of the core use `text` */
 	const char *who;     /* user who asked for it */
-	int32_t exit_status; /* FINISH, DELETE */
-	uint8_t cause;	     /* FINISH, DELETE: enum end_cause */
+	int32_t exit_status; /* FINISH, DELETE, PREEMPT if `retried` */
+	uint8_t cause;	     /* the same: enum end_cause */
 	bool lingers;	     /* FINISH: its processes are still being killed and hold their CPUs */
 	bool used;	     /* FINISH: the following five are known */
 	int64_t cpu_ms, memory_kib, started_us, ended_us, ran_ms;

@@ -716,7 +716,8 @@ void job_purge(struct server *s, uint32_t id, const struct payload *p)
 }
 
 /* Requeues a job as its user requested, or `retried`, since it has failed: `paid` are the seconds
- * of quota that were taken for it. Only the usage in the result, which may be NULL, counts. */
+ * of quota that were taken for it. Only the usage in the result, which may be NULL, counts, and in
+ * the history how a job failed. */
 static void requeue_as(struct server *s, uint32_t id, const struct result *r, bool retried, int64_t paid,
 		       const char *text)
 {
@@ -726,8 +727,10 @@ static void requeue_as(struct server *s, uint32_t id, const struct result *r, bo
 	p.retried = retried;
 	p.paid = paid;
 	p.free_ms = r ? saves_free(&r->saves) : 0;
-	p.exit_status = 0;
-	p.cause = END_ITSELF;
+	if (!retried) {
+		p.exit_status = 0;
+		p.cause = END_ITSELF;
+	}
 	if (entry_job(s, id)->state == STATE_NOW)
 		sched_started(s->sched, id, s->clock->now);
 	sched_requeue(s->sched, id, s->clock->now, &p);
