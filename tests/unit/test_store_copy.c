@@ -357,6 +357,31 @@ static void interrupted(void **state)
 	others_end();
 }
 
+/* What fails while the target is written or emptied ends the copy, and the next one starts over. */
+static void failing_target(void **state)
+{
+	static const char *const when[] = {"DELETE ON object", "INSERT ON event", "INSERT ON audit",
+					   "UPDATE ON identity"};
+	const struct world *w = *state;
+	char sql[200];
+
+	others_setup(w);
+	fill(w);
+	killed(w, &other_sqlite, "4:during");
+	for (size_t i = 0; i < sizeof when / sizeof *when; i++) {
+		snprintf(sql, sizeof sql, "CREATE TRIGGER refuses BEFORE %s BEGIN SELECT RAISE(ABORT, 'not here'); END",
+			 when[i]);
+		run_sql(&other_sqlite, sql);
+		run_sql(&other_sqlite, "UPDATE lead SET until = 0");
+		expect_no_copy(w, &other_sqlite, -EIO, "not here");
+		expect_refusal(other_sqlite.url, -EINPROGRESS, "is incomplete");
+		run_sql(&other_sqlite, "DROP TRIGGER refuses");
+	}
+	run_sql(&other_sqlite, "UPDATE lead SET until = 0");
+	expect_copy(w, &other_sqlite);
+	others_end();
+}
+
 static void passwords_in_urls(void **state)
 {
 	assert_true(store_url_has_password("postgres://shunt:secret@h/db"));
@@ -377,6 +402,7 @@ int main(int argc, char **argv)
 		BOTH(not_while_a_server_leads),
 		POSTGRES(used_meanwhile),
 		BOTH(backed_up_while_a_server_writes),
+		SQLITE(failing_target),
 		SQLITE(passwords_in_urls),
 	};
 
