@@ -122,8 +122,9 @@ static int resource_add(struct selecting *s, const char *text, struct err *err)
 	size_t n = strcspn(text, "=.");
 	const char *rest = text + n + (text[n] == '=');
 
-	if (!text[n])
-		return err_set(err, -1, "\"%.60s\" needs a value, as in walltime.gt.3600 or ncpus=4", text);
+	if (n == 0 || !text[n])
+		return err_set(err, -1, "\"%.60s\" needs a %s, as in walltime.gt.3600 or ncpus=4", text,
+			       n ? "value" : "name");
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
 		if (strlen(known[i].name) == n && strncmp(known[i].name, text, n) == 0)
 			return test_add(s, known[i].member, rest, known[i].parse, err);
@@ -216,19 +217,31 @@ static int holds_compare(const char *a, const char *b)
 	return 0;
 }
 
-/* Compares a word's value in "nodes=2:ppn=4,arch=x86" as text. */
-static int resource_compare(const char *request, const struct test *t)
+static bool is_number(const char *text)
 {
-	size_t n = strlen(t->resource), length = strlen(t->text);
+	return *text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 18;
+}
+
+/* Tests a word's value in "nodes=2:ppn=4,arch=x86", as a number if both are one. A job that does
+ * not request the resource only differs. */
+static bool resource_holds(const char *request, const struct test *t)
+{
+	size_t n = strlen(t->resource);
+	char value[256];
 
 	for (const char *p = request; *p;) {
 		size_t part = strcspn(p, ",");
-		if (part > n && strncmp(p, t->resource, n) == 0 && p[n] == '=')
-			return part - n - 1 == length ? strncmp(p + n + 1, t->text, length) : 1;
+		if (part > n && strncmp(p, t->resource, n) == 0 && p[n] == '=') {
+			snprintf(value, sizeof value, "%.*s", (int)(part - n - 1), p + n + 1);
+			if (!is_number(value) || !is_number(t->text))
+				return op_holds(t->op, strcmp(value, t->text));
+			long long has = atoll(value), wanted = atoll(t->text);
+			return op_holds(t->op, (has > wanted) - (has < wanted));
+		}
 		p += part;
 		p += *p == ',';
 	}
-	return 1;
+	return t->op == OP_NE;
 }
 
 static bool test_holds(const struct selecting *s, const struct test *t, char *const *cell)
@@ -236,7 +249,7 @@ static bool test_holds(const struct selecting *s, const struct test *t, char *co
 	const char *text = cell[t->cell];
 
 	if (t->resource)
-		return op_holds(t->op, resource_compare(text, t));
+		return resource_holds(text, t);
 	if (t->cell == s->holds)
 		return op_holds(t->op, holds_compare(text, t->text));
 	if (t->pattern)
