@@ -396,6 +396,41 @@ static void retries_are_paid(void **state)
 	assert_int_equal(q.left[QUOTA_NORMAL], 5400 - 1200 - 1200 - (3600 - 1200) / 4);
 }
 
+/* Each attempt that is followed by another is in the history by how it ended. */
+static void retries_are_in_the_history(void **state)
+{
+	static const struct {
+		struct result r;
+		const char *shows;
+	} ends[] = {
+		{{.how = RESULT_EXITED, .status = 7}, "\"state\":\"failed\",\"exit_status\":7,"},
+		{{.how = RESULT_SIGNALED, .status = SIGKILL, .cause = CAUSE_MEMORY},
+		 "\"state\":\"memory\",\"exit_status\":265,"},
+		{{.how = RESULT_SIGNALED, .status = SIGSEGV}, "\"state\":\"failed\",\"exit_status\":267,"},
+		{{.how = RESULT_EXITED}, "\"state\":\"completed\",\"exit_status\":0,"},
+	};
+	struct site *f = *state;
+
+	assert_int_equal(
+		ask(f, "POST", "/v1/jobs",
+		    "{\"script\":\"true\",\"retries\":\"3\",\"resources\":[\"nodes=1:ppn=1\",\"walltime=60\"]}"),
+		201);
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+		struct result r = ends[i].r;
+		pass(f, 1);
+		all_start(f);
+		pass(f, 10);
+		r.ended_us = f->now * 1000000;
+		r.ran_ms = 10000;
+		attempt_end_number(f, (int)i + 1, &r);
+		pass(f, 60);
+	}
+	assert_int_equal(ask(f, "GET", "/v1/history?attempts=1", NULL), 200);
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+		if (!strstr(f->a.body.text, ends[i].shows))
+			fail_msg("%s is not in %s", ends[i].shows, f->a.body.text);
+}
+
 /* Returns the unit-seconds that account `lab` has paid. */
 static int64_t spent(struct site *f)
 {
@@ -707,6 +742,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(rerun_before_it_runs, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(rerun_is_paid_once, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(retries_are_paid, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(retries_are_in_the_history, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(failures_are_paid, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(own_victims_are_paid, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(lost_before_it_began, setup, site_teardown),
