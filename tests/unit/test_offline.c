@@ -160,9 +160,9 @@ static void leave_for(const struct site *f, const struct offer *l, const char *p
 /* Compares what the user is shown of the jobs: these members, in the order of the numbers. */
 static void jobs_are(const struct site *f, const struct offer *l, const char *expected)
 {
-	static const char *const shown[] = {"state",	  "name",	"queue",    "holds",	 "type",
-					    "deadline",	  "nice_until", "priority", "resources", "cpus",
-					    "array_spec", "host",	"comment"};
+	static const char *const shown[] = {"state",	"name",	      "queue",	  "holds",    "type",
+					    "deadline", "nice_until", "priority", "walltime", "resources",
+					    "cpus",	"array_spec", "host",	  "comment"};
 	struct strbuf text = {0};
 	char dir[128], number[16];
 	struct err err;
@@ -196,7 +196,7 @@ static void queue_has_what_was_left(void **state)
 {
 	struct site *f = *state;
 	const struct bare_attempt *all;
-	struct offer l;
+	struct offer l, written; /* the server was killed before it removed a submission */
 	struct err err;
 	char tag[64];
 
@@ -218,9 +218,12 @@ static void queue_has_what_was_left(void **state)
 	offer_get(f, &l);
 	jobs_are(
 		f, &l,
-		"1.bare state=\"H\" name=\"n\" queue=\"batch\" holds=\"u\" type=\"C\" priority=0 cpus=1 host=\"bare\" comment=\"held: qrls releases it\"\n"
-		"2.bare state=\"H\" name=\"n\" queue=\"batch\" holds=\"u\" type=\"C\" priority=0 cpus=1 host=\"bare\" comment=\"held: qrls releases it\"\n"
-		"3.bare state=\"R\" name=\"STDIN\" queue=\"batch\" holds=\"n\" type=\"C\" priority=0 cpus=1 host=\"bare\"\n");
+		"1.bare state=\"H\" name=\"n\" queue=\"batch\" holds=\"u\" type=\"C\" priority=0 walltime=3600 cpus=1 host=\"bare\" comment=\"held: qrls releases it\"\n"
+		"2.bare state=\"H\" name=\"n\" queue=\"batch\" holds=\"u\" type=\"C\" priority=0 walltime=3600 cpus=1 host=\"bare\" comment=\"held: qrls releases it\"\n"
+		"3.bare state=\"R\" name=\"STDIN\" queue=\"batch\" holds=\"n\" type=\"C\" priority=0 walltime=3600 cpus=1 host=\"bare\"\n");
+	written = l;
+	written.next = 3;
+	leave(f, &written, "/v1/jobs", "{\"script\":\"true\",\"name\":\"known\"}");
 	leave(f, &l, "/v1/jobs",
 	      "{\"script\":\"true\",\"name\":\"four\",\"queue\":\"long\",\"priority\":5,\"submit_host\":\"pine\","
 	      "\"resources\":[\"nodes=2:ppn=3\",\"walltime=90\"]}");
@@ -229,10 +232,10 @@ static void queue_has_what_was_left(void **state)
 	leave(f, &l, "/v1/jobs", "{\"script\":\"true\",\"name\":\"seven\",\"type\":\"N\",\"deadline\":2000000000}");
 	jobs_are(
 		f, &l,
-		"1.bare state=\"H\" name=\"n\" queue=\"batch\" holds=\"u\" type=\"C\" priority=0 cpus=1 host=\"bare\" comment=\"held: qrls releases it\"\n"
-		"2.bare state=\"H\" name=\"n\" queue=\"batch\" holds=\"u\" type=\"C\" priority=0 cpus=1 host=\"bare\" comment=\"held: qrls releases it\"\n"
-		"3.bare state=\"R\" name=\"STDIN\" queue=\"batch\" holds=\"n\" type=\"C\" priority=0 cpus=1 host=\"bare\"\n"
-		"101.bare state=\"Q\" name=\"four\" queue=\"long\" priority=5 resources=\"nodes=2:ppn=3,walltime=90\" cpus=6 host=\"pine\" comment=\"it was submitted while the server was down\"\n"
+		"1.bare state=\"H\" name=\"n\" queue=\"batch\" holds=\"u\" type=\"C\" priority=0 walltime=3600 cpus=1 host=\"bare\" comment=\"held: qrls releases it\"\n"
+		"2.bare state=\"H\" name=\"n\" queue=\"batch\" holds=\"u\" type=\"C\" priority=0 walltime=3600 cpus=1 host=\"bare\" comment=\"held: qrls releases it\"\n"
+		"3.bare state=\"R\" name=\"STDIN\" queue=\"batch\" holds=\"n\" type=\"C\" priority=0 walltime=3600 cpus=1 host=\"bare\"\n"
+		"101.bare state=\"Q\" name=\"four\" queue=\"long\" priority=5 walltime=90 resources=\"nodes=2:ppn=3,walltime=90\" cpus=6 host=\"pine\" comment=\"it was submitted while the server was down\"\n"
 		"102[].bare state=\"H\" name=\"STDIN\" holds=\"u\" resources=\"procs=7\" cpus=7 array_spec=\"1-3\" comment=\"it was submitted while the server was down\"\n"
 		"103.bare state=\"Q\" name=\"six\" type=\"Q\" deadline=2000000000 cpus=1 comment=\"it was submitted while the server was down\"\n"
 		"104.bare state=\"Q\" name=\"seven\" type=\"N\" nice_until=2000000000 cpus=1 comment=\"it was submitted while the server was down\"\n");
@@ -248,10 +251,10 @@ static void queue_has_what_was_left(void **state)
 	leave(f, &l, "/v1/jobs/hold", "{\"ids\":[\"103\"],\"holds\":\"x\"}");
 	jobs_are(
 		f, &l,
-		"1.bare state=\"Q\" name=\"n\" queue=\"batch\" holds=\"n\" type=\"C\" priority=0 cpus=1 host=\"bare\"\n"
-		"2.bare state=\"H\" name=\"n\" queue=\"short\" holds=\"u\" type=\"C\" priority=0 cpus=1 host=\"bare\" comment=\"held: qrls releases it\"\n"
-		"3.bare state=\"R\" name=\"new\" queue=\"batch\" holds=\"n\" type=\"C\" priority=0 cpus=1 host=\"bare\"\n"
-		"101.bare state=\"H\" name=\"new\" queue=\"long\" holds=\"o\" priority=-3 resources=\"nodes=2:ppn=3,walltime=00:00:30\" cpus=6 host=\"pine\" comment=\"it was submitted while the server was down\"\n"
+		"1.bare state=\"Q\" name=\"n\" queue=\"batch\" holds=\"n\" type=\"C\" priority=0 walltime=3600 cpus=1 host=\"bare\"\n"
+		"2.bare state=\"H\" name=\"n\" queue=\"short\" holds=\"u\" type=\"C\" priority=0 walltime=3600 cpus=1 host=\"bare\" comment=\"held: qrls releases it\"\n"
+		"3.bare state=\"R\" name=\"new\" queue=\"batch\" holds=\"n\" type=\"C\" priority=0 walltime=3600 cpus=1 host=\"bare\"\n"
+		"101.bare state=\"H\" name=\"new\" queue=\"long\" holds=\"o\" priority=-3 walltime=30 resources=\"nodes=2:ppn=3,walltime=00:00:30\" cpus=6 host=\"pine\" comment=\"it was submitted while the server was down\"\n"
 		"102[].bare state=\"Q\" name=\"STDIN\" holds=\"n\" resources=\"procs=7\" cpus=7 array_spec=\"1-3\" comment=\"it was submitted while the server was down\"\n"
 		"103.bare state=\"Q\" name=\"six\" type=\"N\" cpus=1 comment=\"it is moved when the server is started\"\n"
 		"104.bare state=\"Q\" name=\"seven\" type=\"Q\" deadline=1900000000 cpus=1 comment=\"it was submitted while the server was down\"\n");
@@ -265,9 +268,9 @@ static void queue_has_what_was_left(void **state)
 	leave(f, &l, "/v1/jobs/delete", "{\"filter\":{\"mine\":true,\"name\":\"seven\",\"state\":\"QH\"}}");
 	jobs_are(
 		f, &l,
-		"2.bare state=\"Q\" name=\"n\" queue=\"short\" holds=\"n\" type=\"C\" priority=0 cpus=1 host=\"bare\"\n"
-		"3.bare state=\"R\" name=\"new\" queue=\"batch\" holds=\"n\" type=\"C\" priority=0 cpus=1 host=\"bare\" comment=\"it is deleted when the server is started\"\n"
-		"101.bare state=\"Q\" name=\"new\" queue=\"short\" holds=\"n\" priority=-3 resources=\"nodes=2:ppn=3,walltime=00:00:30\" cpus=6 host=\"pine\" comment=\"it was submitted while the server was down\"\n"
+		"2.bare state=\"Q\" name=\"n\" queue=\"short\" holds=\"n\" type=\"C\" priority=0 walltime=3600 cpus=1 host=\"bare\"\n"
+		"3.bare state=\"R\" name=\"new\" queue=\"batch\" holds=\"n\" type=\"C\" priority=0 walltime=3600 cpus=1 host=\"bare\" comment=\"it is deleted when the server is started\"\n"
+		"101.bare state=\"Q\" name=\"new\" queue=\"short\" holds=\"n\" priority=-3 walltime=30 resources=\"nodes=2:ppn=3,walltime=00:00:30\" cpus=6 host=\"pine\" comment=\"it was submitted while the server was down\"\n"
 		"102[].bare state=\"Q\" name=\"STDIN\" holds=\"n\" resources=\"procs=7\" cpus=7 array_spec=\"1-3\" comment=\"it was submitted while the server was down\"\n"
 		"103.bare state=\"Q\" name=\"six\" holds=\"n\" type=\"N\" cpus=1 comment=\"it is moved when the server is started\"\n");
 }

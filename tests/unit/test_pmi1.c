@@ -200,6 +200,8 @@ static void test_barrier(void **state)
 	answer_to(&p[0], 0, "cmd=barrier_in", &deed); /* the next one begins from the start */
 	assert_int_equal(deed, PMI1_NOTHING);
 	assert_int_equal(p[0].fresh.n, 0);
+	answer_to(&p[0], 1, "cmd=barrier_in", &deed);
+	assert_int_equal(deed, PMI1_FENCE);
 	close(fd);
 	for (int i = 0; i < 2; i++) {
 		pmi1_fini(&p[i]);
