@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <ftw.h>
-#include <grp.h>
 #include <poll.h>
 #include <pwd.h>
 #include <setjmp.h>
