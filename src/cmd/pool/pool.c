@@ -167,7 +167,7 @@ static int status(const struct command *c, const void *arguments, const struct o
 	return code;
 }
 
-/* Waits until the daemon has ended: it holds a lock while it lives. Returns false if it lives on. */
+/* Waits until the daemon has ended, which holds a lock until then. Returns false if it lives on. */
 static bool end_await(void)
 {
 	struct pool_home h;
