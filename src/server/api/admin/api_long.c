@@ -400,7 +400,7 @@ static const char *line_value(const char *line, const char *key, char *ret, size
 	return ret;
 }
 
-/* Returns whether a line is about the job, one of the elements, or anything of the array. */
+/* Returns true if a line is about the job, one of the elements, or anything of the array. */
 static bool line_names(const char *line, const struct jobid *wanted)
 {
 	const char *at = strchr(line, ';');
