@@ -681,7 +681,7 @@ static void absent_commands(void **state)
 	assert_string_equal(r.failure, "sbatch: No such file or directory");
 	assert_string_equal(last, "slurm: sbatch: No such file or directory; the next request is made in 600 s at the "
 				  "earliest");
-	p->kind->poll(p, 1000); /* whether its job is listed after all */
+	p->kind->poll(p, 1000); /* true: its job is listed after all */
 	p->kind->poll(p, 1000);
 	p->kind->poll(p, 20000);
 	assert_int_equal(p->kind->plan(p, &known, &err), -ENOTSUP);
