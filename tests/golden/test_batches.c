@@ -32,7 +32,7 @@
 
 #define RECORDED SHUNT_ROOT "/tests/golden/batches.txt"
 #define BEGIN INT64_C(1000000000) /* wall clock at the beginning of a run */
-#define PID 1000000000		  /* of the command that runs, which is none */
+#define PID 1000000000		  /* id of the running command, not of a process */
 
 enum { EVENTS = 64, ANSWERS = 8, REQUESTS = 16 };
 

@@ -233,7 +233,7 @@ static void long_queue(void **state)
 	strbuf_fini(&text);
 }
 
-/* Of the kinds of nodes those are kept that no other one covers. */
+/* Kinds of nodes are kept that no other one covers. */
 static void kinds_of_nodes(void **state)
 {
 	static const struct {
@@ -681,7 +681,7 @@ static void absent_commands(void **state)
 	assert_string_equal(r.failure, "sbatch: No such file or directory");
 	assert_string_equal(last, "slurm: sbatch: No such file or directory; the next request is made in 600 s at the "
 				  "earliest");
-	p->kind->poll(p, 1000); /* true: its job is listed after all */
+	p->kind->poll(p, 1000); /* is its job listed after all? */
 	p->kind->poll(p, 1000);
 	p->kind->poll(p, 20000);
 	assert_int_equal(p->kind->plan(p, &known, &err), -ENOTSUP);
