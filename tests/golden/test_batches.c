@@ -38,7 +38,7 @@ enum { EVENTS = 64, ANSWERS = 8, REQUESTS = 16 };
 
 struct answer {
 	char to[32]; /* a word of the command */
-	int status;  /* as waitpid() reports it; -1: the command hangs until it is killed */
+	int status;  /* status of waitpid(); -1: the command hangs until it is killed */
 	char text[400];
 };
 
@@ -330,7 +330,7 @@ static void batches_run(void)
 
 	strcpy(run.dir, "/tmp/shunt-test-XXXXXX");
 	assert_non_null(mkdtemp(run.dir));
-	char *real = realpath(run.dir, NULL); /* as paths are given to the commands */
+	char *real = realpath(run.dir, NULL); /* paths in the form that the commands get */
 	snprintf(run.dir, sizeof run.dir, "%s", real);
 	free(real);
 	run.user.dir = run.dir;
