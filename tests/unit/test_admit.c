@@ -347,6 +347,14 @@ static void circles(void **state)
 
 static void defaults(void **state)
 {
+	static const struct {
+		const char *attribute, *value, *shown, *asked;
+	} each[] = {
+		{"resources_default.mem", "3gb", "mem=3gb", "mem=7mb"},
+		{"resources_default.disk", "4gb", "disk=4gb", "disk=8mb"},
+		{"resources_default.swap", "5gb", "swap=5gb", "swap=9mb"},
+		{"resources_default.gpus", "2", "gpus=2", "gpus=3"},
+	};
 	struct fixture *f = *state;
 
 	set(f, NULL, "resources_default.mem", "1gb");
@@ -363,6 +371,18 @@ static void defaults(void **state)
 	assert_string_equal(text_of(f), "select=1:ncpus=3:mem=2gb:ngpus=2,walltime=00:00:05");
 	assert_int_equal(ask(f, "batch", "ncpus=1,pmem=5mb"), 0);
 	assert_int_equal(f->got.text.job.v[RES_MEM], 0);
+
+	/* What a job asks for itself stays, each resource by itself. */
+	add(f, "all");
+	for (size_t i = 0; i < sizeof each / sizeof *each; i++)
+		set(f, "all", each[i].attribute, each[i].value);
+	for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+		assert_int_equal(ask(f, "all", each[i].asked), 0);
+		for (size_t k = 0; k < sizeof each / sizeof *each; k++)
+			if (!strstr(text_of(f), k == i ? each[k].asked : each[k].shown))
+				fail_msg("%s: no %s in %s", each[i].asked, k == i ? each[k].asked : each[k].shown,
+					 text_of(f));
+	}
 }
 
 /* The queue that takes it says it first, then those on the way, the last before the first, then

@@ -52,6 +52,11 @@ static void lists(void **state)
 	assert_int_equal(removed_take(&there, strbuf_text(&lab.cert), old.text, old_signature.text, &err), 1);
 	assert_int_equal(removed_next(&there, strbuf_text(&lab.key), "oak", 2, &text, &signature, &err), 0);
 
+	/* What the texts held before is gone. */
+	strbuf_puts(&text, "x");
+	strbuf_puts(&signature, "x");
+	assert_int_equal(removed_next(&there, strbuf_text(&lab.key), "oak", 2, &text, &signature, &err), 0);
+
 	/* From another pool, changed on the way, or not signed at all. */
 	assert_int_equal(removed_take(&here, strbuf_text(&other.cert), text.text, signature.text, &err), -EKEYREJECTED);
 	assert_int_equal(removed_take(&here, strbuf_text(&lab.cert), "removed 9\noak 2\n", signature.text, &err),

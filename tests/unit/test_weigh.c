@@ -96,7 +96,7 @@ static void jobs_are_inserted(void **state)
 		qsort(v, n, sizeof *v, rung_cmp);
 		memcpy(before, v, sizeof v);
 		for (size_t i = 0; i < k; i++)
-			moved[i] = (struct rung){5, 0, (uint32_t)(100 + i)};
+			moved[i] = (struct rung){4e9, 0, (uint32_t)(100 + i)};
 		struct rung after = at ? v[at - 1] : (struct rung){0};
 		size_t pushed = weigh_insert(v, n, at ? &after : NULL, moved, k, 1700000100);
 		memcpy(all, before, sizeof all);

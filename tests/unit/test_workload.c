@@ -374,7 +374,8 @@ static void workfile_credits(void **state)
 	(void)state;
 	struct workload *w = good(HEAD "machine flat:4\ndeposit low 2:30 at=1:00 expires=2:00 # a grant\n"
 				       "deposit top 1000\n"
-				       "at=5 procs=2 type=Q deadline=+2h estimate=1:00:00 budget=3:00:07 account=low\n",
+				       "at=5 procs=2 type=Q deadline=+2h estimate=1:00:00 budget=3:00:07 account=low\n"
+				       "at=6 procs=1 run=9 id=70\n",
 				  RULES_SITE),
 			*again = written_and_read(w);
 
@@ -382,6 +383,7 @@ static void workfile_credits(void **state)
 	assert_string_equal(w->deposits.v[0].account, "top");
 	assert_true(w->deposits.v[0].amount == 3600000 && w->deposits.v[0].expires == TIME_NEVER);
 	assert_int_equal(w->jobs.v[0].walltime, 3600);
+	assert_int_equal(w->jobs.v[1].id, 70);
 	identical(w, again);
 	for (size_t i = 0; i < 2; i++) {
 		const struct wdeposit *x = &w->deposits.v[i], *y = &again->deposits.v[i];
