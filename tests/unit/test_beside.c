@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -424,6 +425,12 @@ static void backups(void **state)
 	assert_int_equal(stat(mark, &st), -1);
 	assert_int_equal(mkdir(dir, 0700), 0);
 	put("backups/unfinished.db", 0600, "what a killed backup left");
+	int other = open(dir, O_RDONLY | O_DIRECTORY);
+	assert_int_equal(flock(other, LOCK_EX | LOCK_NB), 0);
+	assert_int_equal(backup_make(store, dir, 1, mark, true, &err), -EBUSY);
+	assert_non_null(strstr(err.text, "another backup is being made there"));
+	assert_int_equal(stat(mark, &st), -1);
+	assert_int_equal(close(other), 0);
 	printing();
 	rc = backup_make(store, dir, 1, mark, false, &err);
 	printed("1 job, 1 job description, 1 script");
