@@ -505,8 +505,8 @@ static void test_glance(void **state)
 	static const char *const usual[] = {
 		"{\"to\":\"a\",\"weight\":200,\"urgent\":true,\"state\":\"busy\",\"cpus\":[1,2]}",
 		" {\n\"to\" :\t\"a\" ,\r\n \"weight\" : 200 , \"urgent\" : true , \"state\" : \"busy\", \"cpus\" : [ 1 , 2 ] } \n",
-		"{\"new\":{\"x\":[\"}\",\"\\\"]\",{}]},\"to\":\"a\",\"more\" : -1.5e3 ,\"weight\":200,\"urgent\":true,"
-		"\"state\":\"busy\",\"old\":null,\"cpus\":[1,2],\"last\":[]}",
+		("{\"new\":{\"x\":[\"}\",\"\\\"]\",{}]},\"to\":\"a\",\"more\" : -1.5e3 ,\"weight\":200,\"urgent\":true,"
+		 "\"state\":\"busy\",\"old\":null,\"cpus\":[1,2],\"last\":[]}"),
 	};
 	static const char *const unusual[] = {
 		"",
