@@ -32,7 +32,6 @@ struct queue {
 	char owner[256]; /* "": not looked up yet */
 };
 
-#define HOLDS "uosn"
 #define SUBMITTED "it was submitted while the server was down"
 
 #define ID_MOST 64 /* length limit of an id without the server's name */
@@ -224,11 +223,11 @@ static void row_hold(json_t *row, const json_t *body, bool set)
 	bool held = state && *state == 'H';
 
 	/* the server will report what is wrong with it */
-	if (letters_parse("holds", HOLDS, named && *named ? named : "u", &bits, NULL) < 0 ||
-	    (before && letters_parse("holds", HOLDS, before, &has, NULL) < 0))
+	if (letters_parse("holds", JOB_HOLDS, named && *named ? named : "u", &bits, NULL) < 0 ||
+	    (before && letters_parse("holds", JOB_HOLDS, before, &has, NULL) < 0))
 		return;
 	has = set ? has | bits : has & (uint8_t)~bits;
-	letters_format(HOLDS, has, &text);
+	letters_format(JOB_HOLDS, has, &text);
 	if (!has && held && comment && strcmp(comment, SUBMITTED) != 0)
 		json_object_set_new(row, "comment", json_null()); /* it said that it is held */
 	if (has || held)

@@ -116,7 +116,7 @@ const struct field job_members[] = {
 	 .otherwise = "0", .in = STORED | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED | BRIEF, HAS(priority)},
 	{"at", .is = IS_INSTANT | IS_NULL, "not before this instant", .most = INSTANT_MOST,
 	 .in = STORED | AT_SUBMIT | AT_ALTER | SHOWN | HOOKED | HERE, HAS(at)},
-	{"hold", .is = IS_TEXT, "of `u`, `o`, `s`", .letters = "uosn", .in = AT_SUBMIT | AT_ALTER | HOOKED | HERE,
+	{"hold", .is = IS_TEXT, "of `u`, `o`, `s`", .letters = JOB_HOLDS, .in = AT_SUBMIT | AT_ALTER | HOOKED | HERE,
 	 BITS(holds)},
 	{"holds", .is = IS_INT, .most = 7, .in = STORED, HAS(holds)},
 	{"depend", .is = IS_TEXT | IS_NULL, .example = "afterok:12:13,afterany:14",

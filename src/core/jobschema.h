@@ -22,6 +22,7 @@ struct names;
 struct spec;
 struct spec_rare;
 
+#define JOB_HOLDS "uosn"   /* letters of holds in the order of their bits, and n for none */
 #define JOB_NAME_MOST 236  /* bytes */
 #define JOB_TEXT_MOST 4096 /* bytes of a path or another text in the body */
 /* bytes of a script: larger ones would hold the server up when they are stored and started */

@@ -17,6 +17,7 @@
 #include "client/script.h"
 #include "cmd/lib/show.h"
 #include "core/array.h"
+#include "core/jobschema.h"
 #include "core/reqtext.h"
 
 #define PRIORITY_MIN (-1024)
@@ -364,7 +365,7 @@ static int remove_set(struct jobspec *s, const char *text, struct err *err)
 
 static int holds_set(struct jobspec *s, const char *text, struct err *err)
 {
-	int rc = letters_check("-h", text, "uosn", err);
+	int rc = letters_check("-h", text, JOB_HOLDS, err);
 
 	if (rc == 0)
 		jobspec_text(s, "hold", strchr(text, 'n') ? "" : text);

@@ -11,6 +11,7 @@
 #include "cmd/pbs/select.h"
 #include "core/array.h"
 #include "core/jobid.h"
+#include "core/jobschema.h"
 
 #define JOBS .operands = "JOB..."
 #define MANY_JOBS .operands = "[JOB...]"
@@ -66,7 +67,7 @@ static int holds(const struct command *c, const char *action, const struct holds
 {
 	const char *letters = a->holds;
 
-	if (letters && (!letters[0] || letters[strspn(letters, "uosn")]))
+	if (letters && (!letters[0] || letters[strspn(letters, JOB_HOLDS)]))
 		return command_misused(c, "-h %s: write letters of \"uos\"", letters);
 	if (letters && strchr(letters, 'n'))
 		return EXIT_OK;

@@ -62,7 +62,7 @@ json_t *as_submission(struct server *s, uint32_t id, const json_t *body, uint32_
 	json_t *o = json_deep_copy(body);
 
 	submission_put(s, p, AT_SUBMIT, o);
-	letters_format("uosn", e->holds, &holds); /* its current holds */
+	letters_format(JOB_HOLDS, e->holds, &holds); /* its current holds */
 	json_object_set_new(o, "hold", json_string(strbuf_text(&holds)));
 	strbuf_fini(&holds);
 	submission_put_kind(p, o);

@@ -58,8 +58,8 @@ static const struct field deletion_fields[] = {
 	{0},
 };
 static const struct field hold_fields[] = {
-	{"holds", .is = IS_TEXT, "of `u` (user), `o` (operator), `s` (system)", .letters = "uosn", .most = LETTERS_MOST,
-	 .otherwise = "u"},
+	{"holds", .is = IS_TEXT, "of `u` (user), `o` (operator), `s` (system)", .letters = JOB_HOLDS,
+	 .most = LETTERS_MOST, .otherwise = "u"},
 	{0},
 };
 static const struct field signal_fields[] = {

@@ -22,6 +22,7 @@
 #include "core/cluster.h"
 #include "core/depend.h"
 #include "core/job.h"
+#include "core/jobschema.h"
 #include "rules/access.h"
 #include "rules/admit.h"
 #include "rules/gate.h"
@@ -136,7 +137,7 @@ static int holds_check(const struct change *c, uint32_t id, unsigned holds, stru
 static int holds_arg(struct change *c, uint32_t id, unsigned own, uint8_t *ret, struct err *err)
 {
 	const char *text = arg_text(c, "holds");
-	int rc = text && *text ? letters_parse("holds", "uosn", text, ret, err) : 0;
+	int rc = text && *text ? letters_parse("holds", JOB_HOLDS, text, ret, err) : 0;
 
 	if (rc == 0 && !(text && *text))
 		*ret = (uint8_t)own;
