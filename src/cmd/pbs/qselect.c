@@ -11,7 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/amount.h"
 #include "base/hostlist.h"
+#include "base/strbuf.h"
 #include "base/timetext.h"
 #include "base/vec.h"
 #include "cmd/lib/commands.h"
@@ -19,20 +21,21 @@
 #include "cmd/lib/show.h"
 #include "cmd/pbs/select.h"
 #include "core/array.h"
+#include "core/jobschema.h"
 #include "core/reqtext.h"
 
 #define AT(field) offsetof(struct selection, field)
-#define MEMBER(letter, name, value, about) OPTION(MEMBER, letter, name, members, value, about)
+#define PATTERN(letter, name, value, about) OPTION(MEMBER, letter, name, members, value, about)
 static const struct option options[] = {
 	OPTION(TEXT, 'a', "at", at, "[OP]DATE", "execution time, as qsub -a has it: [[[CC]YY]MMDD]hhmm[.SS]"),
-	MEMBER('A', "account", "PATTERN", "account, with * and ? for any characters"),
+	PATTERN('A', "account", "PATTERN", "account, with * and ? for any characters"),
 	OPTION(TEXT, 'c', "checkpoint", checkpoint, "[OP]TEXT", "Checkpoint."),
 	OPTION(TEXT, 'h', "holds", holds, "LIST", "holds: of u, o, s; or n for none"),
 	OPTION(TEXTS, 'l', "resources", resources, "NAME[OP]VALUE[,...]",
 	       "requested resources: walltime, ncpus, nodect, mem, ngpus, or another word of the request"),
-	MEMBER('N', "name", "PATTERN", "name, with * and ? for any characters"),
+	PATTERN('N', "name", "PATTERN", "name, with * and ? for any characters"),
 	OPTION(TEXT, 'p', "priority", priority, "[OP]NUMBER", "Priority."),
-	MEMBER('P', "project", "PATTERN", "project, as the account"),
+	PATTERN('P', "project", "PATTERN", "project, as the account"),
 	OPTION(TEXT, 'q', "queue", queue, "QUEUE|QUEUE@SERVER|@SERVER", "Queue."),
 	OPTION(WORD, 'r', "rerunnable", rerunnable, "y|n", "whether it may be rerun", .words = "y n"),
 	OPTION(TEXT, 's', "states", states, "LETTERS", "states, as qstat has them: QR is queued or running"),
@@ -89,10 +92,12 @@ static enum op op_parse(const char **text)
 
 static int number_parse(const char *text, int64_t *ret, struct err *err)
 {
-	char *end;
+	const char *p = text + (*text == '-');
 
-	*ret = strtoll(text, &end, 10);
-	return end == text || *end ? err_set(err, -1, "\"%.60s\" is not a whole number", text) : 0;
+	if (!digits_scan(&p, INT64_MAX, ret) || *p)
+		return err_set(err, -1, "\"%.60s\" is not a whole number", text);
+	*ret = *text == '-' ? -*ret : *ret;
+	return 0;
 }
 
 static int test_add(struct selecting *s, const char *member, const char *text,
@@ -211,15 +216,10 @@ static bool op_holds(enum op op, int compared)
 /* Compares holds as sets: "us" equals "su". */
 static int holds_compare(const char *a, const char *b)
 {
-	for (const char *letter = "uosp"; *letter; letter++)
+	for (const char *letter = JOB_HOLDS; *letter != 'n'; letter++)
 		if (!strchr(a, *letter) != !strchr(b, *letter))
 			return 1;
 	return 0;
-}
-
-static bool is_number(const char *text)
-{
-	return *text && strspn(text, "0123456789") == strlen(text) && strlen(text) < 18;
 }
 
 /* Tests a word's value in "nodes=2:ppn=4,arch=x86", as a number if both are one. A job that does
@@ -227,16 +227,18 @@ static bool is_number(const char *text)
 static bool resource_holds(const char *request, const struct test *t)
 {
 	size_t n = strlen(t->resource);
-	char value[256];
+	int64_t has, wanted;
 
 	for (const char *p = request; *p;) {
 		size_t part = strcspn(p, ",");
 		if (part > n && strncmp(p, t->resource, n) == 0 && p[n] == '=') {
-			snprintf(value, sizeof value, "%.*s", (int)(part - n - 1), p + n + 1);
-			if (!is_number(value) || !is_number(t->text))
-				return op_holds(t->op, strcmp(value, t->text));
-			long long has = atoll(value), wanted = atoll(t->text);
-			return op_holds(t->op, (has > wanted) - (has < wanted));
+			struct strbuf value = {0};
+			strbuf_add(&value, p + n + 1, part - n - 1);
+			bool numbers = number_parse(strbuf_text(&value), &has, NULL) == 0 &&
+				       number_parse(t->text, &wanted, NULL) == 0;
+			int compared = numbers ? (has > wanted) - (has < wanted) : strcmp(strbuf_text(&value), t->text);
+			strbuf_fini(&value);
+			return op_holds(t->op, compared);
 		}
 		p += part;
 		p += *p == ',';
