@@ -136,17 +136,23 @@ static void row_put(struct server *s, uint32_t id, struct history_row *row)
 	strbuf_fini(&more);
 }
 
+/* Returns what a start is called in the history that ended without its job. */
+static const char *stopped_as(const struct entry *x, const struct event *e, const struct payload *p)
+{
+	if (p->retried)
+		return p->cause == END_MEMORY ? "memory" : "failed";
+	if (e->by != JOB_NONE || e->at)
+		return "preempted";
+	return x->intent == INTENT_RERUN ? "rerun" : "lost";
+}
+
 void history_stopped(struct server *s, const struct event *e, const struct payload *p)
 {
-	const struct entry *x = entry_get(s, e->job);
 	struct history_row row;
 	char group[64];
 
 	history_fill(s, e->job, &row, group, sizeof group);
-	row.state = p->retried			 ? p->cause == END_MEMORY ? "memory" : "failed"
-		    : e->by != JOB_NONE || e->at ? "preempted"
-		    : x->intent == INTENT_RERUN	 ? "rerun"
-						 : "lost";
+	row.state = stopped_as(entry_get(s, e->job), e, p);
 	row.text = p->text;
 	row.exit_status = p->retried ? p->exit_status : 0;
 	row.ended = e->time;
