@@ -122,13 +122,8 @@ static void coming_add(struct server *s, struct coming *c, const struct foreseen
 static void coming_show(struct coming *c, struct starts *to, foreseen_pieces *pieces)
 {
 	map_fini(&to->at);
+	*to = c->starts;
 	map_copy(&to->at, &c->starts.at);
-	to->made = c->starts.made;
-	to->partial = c->starts.partial;
-	to->rough = c->starts.rough;
-	to->version = c->starts.version;
-	to->commits = c->starts.commits;
-	to->submitted = c->starts.submitted;
 	vec_free(pieces);
 	vec_copy(pieces, &c->pieces);
 }
