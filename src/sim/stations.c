@@ -685,7 +685,7 @@ static void stations_set_up(struct network *n)
 struct stations_result stations_run(const struct stations_case *c)
 {
 	struct network *n = mem_zalloc(sizeof *n);
-	int64_t all = c->bench ? c->jobs : c->jobs + c->jobs / 10;
+	int64_t all = c->bench ? c->jobs / BENCH_USERS * BENCH_USERS : c->jobs + c->jobs / 10;
 
 	n->c = c;
 	n->measured_from = c->bench ? 0 : DBL_MAX;

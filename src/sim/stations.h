@@ -57,7 +57,7 @@ struct stations_case {
 	 * measured meanwhile */
 	int64_t jobs;
 	/* not NULL: this pool instead of the source's stations; each user runs an equal part of
-	 * `jobs` */
+	 * `jobs`, rounded down */
 	const struct stations_bench *bench;
 };
 

@@ -63,7 +63,7 @@ static int submit_cmp(const void *a, const void *b)
 	return atoi((const char *)a + 3) - atoi((const char *)b + 3);
 }
 
-/* Each submits a tenth more than its part, so that its queue never empties. */
+/* Each submits a little more than its part, so that its queue never empties. */
 static int64_t work_write(FILE *out, const struct party *p, size_t n, uint8_t *ret_party)
 {
 	enum { LINE = 160, MOST = 40000 };
@@ -73,7 +73,7 @@ static int64_t work_write(FILE *out, const struct party *p, size_t n, uint8_t *r
 
 	rng_seed(&rng, 11);
 	for (size_t i = 0; i < n; i++)
-		for (double at = -86400, rate = 1.1 * p[i].part * CPUS; at < MONTH;) {
+		for (double at = -86400, rate = 1.01 * p[i].part * CPUS; at < MONTH;) {
 			int64_t cpus = rng_range(&rng, p[i].cpus_lo, p[i].cpus_hi),
 				run = rng_range(&rng, p[i].run_lo, p[i].run_hi);
 			assert_true(jobs < MOST);

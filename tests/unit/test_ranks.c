@@ -138,7 +138,7 @@ static void check_find(const struct ranks *r, const struct model *m, struct rng 
 struct held {
 	struct {
 		size_t n;
-		uint32_t job[RANKS_BLOCK];
+		uint32_t job[RANKS_GROUP];
 	} group[RANKS_GROUPS];
 };
 
@@ -147,23 +147,27 @@ static void check_notes(const struct ranks *r, struct rng *rng)
 {
 	for (size_t k = 0; k < r->nblocks; k++) {
 		struct ranks_note *note = ranks_note(r, k);
-		struct held now = {0};
+		struct held now, *before;
 		const struct queued *v;
 		size_t n = ranks_entries(r, k, &v), at = 0;
 		if (!note->made)
 			for (size_t g = 0; g < RANKS_GROUPS; g++)
 				note->end[g] = (uint16_t)(n * (g + 1) / RANKS_GROUPS);
 		for (size_t g = 0; g < RANKS_GROUPS; g++)
-			for (; at < note->end[g] && at < n; at++)
+			for (now.group[g].n = 0; at < note->end[g] && at < n; at++) {
+				assert_true(now.group[g].n < RANKS_GROUP);
 				now.group[g].job[now.group[g].n++] = v[at].job;
+			}
 		assert_int_equal(at, n);
 		assert_int_equal(note->end[RANKS_GROUPS - 1], n);
-		for (size_t g = 0; g < RANKS_GROUPS && note->made; g++) {
-			assert_true(now.group[g].n <= RANKS_GROUP);
-			if (!(note->changed & 1 << g))
-				assert_memory_equal(&((struct held *)note->made)->group[g], &now.group[g],
-						    sizeof now.group[g]);
-		}
+		before = note->made;
+		for (size_t g = 0; g < RANKS_GROUPS && before; g++)
+			if (!(note->changed & 1 << g)) {
+				assert_int_equal(before->group[g].n, now.group[g].n);
+				assert_int_equal(memcmp(before->group[g].job, now.group[g].job,
+							now.group[g].n * sizeof now.group[g].job[0]),
+						 0);
+			}
 		if (note->made && rng_below(rng, 2))
 			continue;
 		if (!note->made)
