@@ -420,27 +420,32 @@ static void shrink(case_property property, struct tcase *t, const struct policy 
 	close(quiet);
 }
 
+void case_check_seed(case_property property, unsigned flavour, const struct policy *policy, uint64_t seed)
+{
+	struct tcase t;
+
+	case_random(&t, seed, flavour);
+	assert_true(case_valid(&t));
+	const char *wrong = try_case(property, &t, policy);
+	if (!wrong)
+		return;
+	shrink(property, &t, policy);
+	print_message("# policy %s, push depth %d, seed %llu: %s\n", policy->name, policy->push_depth,
+		      (unsigned long long)seed, wrong);
+	case_print(&t);
+	const char *last = try_case(property, &t, policy);
+	fail_msg("policy %s, seed %llu: %s", policy->name, (unsigned long long)seed, last ? last : wrong);
+}
+
 void case_check(case_property property, unsigned flavour, const struct policy *policy, int count)
 {
 	const char *only = getenv("SHUNT_SEED");    /* one case again */
-	const char *factor = getenv("SHUNT_CASES"); /* how many times more often */
+	const char *factor = getenv("SHUNT_CASES"); /* how many times as often */
 	uint64_t first = only ? strtoull(only, NULL, 10) : 1;
-	uint64_t end = first + (only ? 1 : (uint64_t)count * (factor ? strtoull(factor, NULL, 10) : 1));
+	uint64_t end = first + (only ? 1 : (uint64_t)(count * (factor ? strtod(factor, NULL) : 1)));
 
-	for (uint64_t seed = first; seed < end; seed++) {
-		struct tcase t;
-		case_random(&t, seed, flavour);
-		assert_true(case_valid(&t));
-		const char *wrong = try_case(property, &t, policy);
-		if (!wrong)
-			continue;
-		shrink(property, &t, policy);
-		print_message("# policy %s, push depth %d, seed %llu: %s\n", policy->name, policy->push_depth,
-			      (unsigned long long)seed, wrong);
-		case_print(&t);
-		const char *last = try_case(property, &t, policy);
-		fail_msg("policy %s, seed %llu: %s", policy->name, (unsigned long long)seed, last ? last : wrong);
-	}
+	for (uint64_t seed = first; seed < end; seed++)
+		case_check_seed(property, flavour, policy, seed);
 }
 
 const struct policy *case_policy(const char *name, int push_depth)

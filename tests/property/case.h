@@ -100,6 +100,8 @@ typedef const char *(*case_property)(const struct tcase *t, const struct policy 
 /* Tries the property on `count` cases; the first that fails is made smaller, printed, and fails
  * the test. An assert of the code under test counts as a failure of the property. */
 void case_check(case_property property, unsigned flavour, const struct policy *policy, int count);
+/* Tries it on the case of one seed. */
+void case_check_seed(case_property property, unsigned flavour, const struct policy *policy, uint64_t seed);
 
 /* A copy of a policy with another push depth; -1: as it is. Static, up to 32 of them. */
 const struct policy *case_policy(const char *name, int push_depth);

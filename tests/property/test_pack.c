@@ -279,7 +279,7 @@ static void each_seed(int count, const char *(*check)(uint64_t seed))
 {
 	const char *only = getenv("SHUNT_SEED"), *factor = getenv("SHUNT_CASES");
 	uint64_t first = only ? strtoull(only, NULL, 10) : 1;
-	uint64_t end = first + (only ? 1 : (uint64_t)count * (factor ? strtoull(factor, NULL, 10) : 1));
+	uint64_t end = first + (only ? 1 : (uint64_t)(count * (factor ? strtod(factor, NULL) : 1)));
 
 	for (uint64_t seed = first; seed < end; seed++) {
 		const char *wrong = check(seed);
