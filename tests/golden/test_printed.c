@@ -6,6 +6,9 @@
  *	$ qstat 3	a command of the user of most jobs, whose standard input is a script
  *	$ sudo qmgr	a command of root
  *	$ qsub <<< ...	a command with this standard input
+ *	$ shunt-top <<< ...	its keys (keys.c)
+ *	$ A=b qstat	a command with a variable of its environment
+ *	@ /v1/site 200 ...	what it gets for that path: this status, these members (door.h)
  *	| ...		its standard output
  *	! ...		its standard error
  *	> ...		its requests that change something, with their bodies
@@ -34,6 +37,7 @@
 
 #include "base/fdio.h"
 #include "base/file.h"
+#include "base/vec.h"
 #include "golden/recorded.h"
 #include "golden/small.h"
 #include "server/server.h"
@@ -44,7 +48,7 @@
 #define FOLDER SHUNT_ROOT "/tests/golden/"
 #define SCRIPT "#!/bin/sh\n#PBS -l walltime=90\necho hello\n"
 
-static char *program; /* shunt, whose clock stands still (still.c) */
+static char *program, *top; /* shunt and shunt-top, whose clocks stand still (still.c) */
 static struct strbuf printed;
 
 /* Appends each line of a text after a mark. */
@@ -80,29 +84,32 @@ static void input_take(char *line, struct strbuf *ret)
 	strbuf_puts(ret, "\n");
 }
 
-/* Runs a command as the user of most jobs; after "sudo" as root. */
+/* Runs a command as the user of most jobs; after "sudo" as root, after "A=b" with that in its
+ * environment. */
 static void command_run(struct door *d, const struct site *site, char *line)
 {
-	char still[64], home[96], *env[] = {still,
-					    home,
-					    "PATH=/usr/bin:/bin",
-					    "HOME=/home/ann",
-					    "LOGNAME=ann",
-					    "SHELL=/bin/sh",
-					    "LANG=C.UTF-8",
-					    "TZ=UTC",
-					    NULL};
+	char still[64], home[96];
 	bool root = strncmp(line, "sudo ", 5) == 0;
+	VEC(char *) env = {0};
 	struct strbuf input = {0};
 	struct visit v;
 	wordexp_t words;
 
 	input_take(line, &input);
-	if (wordexp(line, &words, WRDE_NOCMD) != 0)
+	if (wordexp(line + 5 * root, &words, WRDE_NOCMD) != 0)
 		fail_msg("%s: not a command", line);
 	snprintf(still, sizeof still, "SHUNT_STILL=%lld", (long long)site->now);
 	snprintf(home, sizeof home, "SHUNT_HOME=%s", site->dir);
-	door_run(d, root ? 0 : SMALL_DAEMON, program, words.we_wordv + root, env, input.text, &v);
+	char *const usual[] =
+		{still,	   home, "PATH=/usr/bin:/bin", "HOME=/home/ann", "LOGNAME=ann", "SHELL=/bin/sh", "LANG=C.UTF-8",
+		 "TZ=UTC", NULL},
+		    **argv = words.we_wordv;
+	for (; *argv && strchr(*argv, '='); argv++)
+		vec_push(&env, *argv);
+	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+		vec_push(&env, usual[i]);
+	door_run(d, root ? 0 : SMALL_DAEMON, strcmp(*argv, "shunt-top") == 0 ? top : program, argv, env.v, input.text,
+		 &v);
 	if (strstr(strbuf_text(&v.err), "Sanitizer") || strstr(strbuf_text(&v.err), "runtime error:"))
 		fail_msg("%s: %s", line, strbuf_text(&v.err));
 	put(site, "|", strbuf_text(&v.out));
@@ -112,18 +119,31 @@ static void command_run(struct door *d, const struct site *site, char *line)
 		strbuf_printf(&printed, "= %d\n", v.status);
 	visit_fini(&v);
 	strbuf_fini(&input);
+	vec_free(&env);
 	wordfree(&words);
+}
+
+/* Changes an answer for the next command: "@ PATH STATUS MEMBERS". */
+static void answer_change(struct door *d, const char *line)
+{
+	char path[64];
+	int status, n = 0;
+
+	if (sscanf(line, "@ %63s %d %n", path, &status, &n) < 2 || !n || !door_alter(d, path, status, line + n))
+		fail_msg("%s: not a change of an answer", line);
 }
 
 /* Does what a line of the file asks for; other lines are the record. */
 static void line_run(struct door *d, struct site *site, char *line)
 {
-	if (*line && strchr("#+$", *line))
+	if (*line && strchr("#+$@", *line))
 		strbuf_printf(&printed, "%s%s\n", printed.n ? "\n" : "", line);
 	if (*line == '+')
 		small_pass(site, atoll(line + 1));
 	else if (*line == '$')
 		command_run(d, site, line + 2);
+	else if (*line == '@')
+		answer_change(d, line);
 }
 
 /* Job 1 has left output, the others have not. */
@@ -188,14 +208,19 @@ int main(int argc, char **argv)
 		{"submit", test_printed, NULL, NULL, FOLDER "commands_submit.txt"},
 		{"change", test_printed, NULL, NULL, FOLDER "commands_change.txt"},
 		{"alone", test_printed, NULL, NULL, FOLDER "commands_alone.txt"},
+		{"top", test_printed, NULL, NULL, FOLDER "commands_top.txt"},
 	};
 
-	program = argc == 2 ? realpath(argv[1], NULL) : NULL;
-	if (!program) {
-		fprintf(stderr, "usage: test_printed PROGRAM\n");
+	program = argc >= 3 ? realpath(argv[1], NULL) : NULL;
+	top = argc >= 3 ? realpath(argv[2], NULL) : NULL;
+	if (!program || !top) {
+		fprintf(stderr, "usage: test_printed SHUNT SHUNT-TOP [LIST]\n");
 		return 2;
 	}
+	if (argc == 4)
+		cmocka_set_test_filter(argv[3]);
 	int failed = cmocka_run_group_tests_name("printed", tests, NULL, NULL);
 	free(program);
+	free(top);
 	return failed;
 }

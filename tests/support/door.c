@@ -30,6 +30,12 @@ struct caller {
 	struct strbuf in; /* bytes that are not a complete request yet */
 };
 
+struct alteration {
+	char *path;
+	int status;
+	json_t *members;
+};
+
 struct door {
 	struct site *site;
 	char path[96];
@@ -37,6 +43,7 @@ struct door {
 	uid_t user;
 	struct visit *visit;
 	VEC(struct caller) callers;
+	VEC(struct alteration) alterations;
 };
 
 struct door *door_open(struct site *site)
@@ -59,6 +66,7 @@ void door_close(struct door *d)
 {
 	close(d->fd);
 	vec_free(&d->callers);
+	vec_free(&d->alterations);
 	free(d);
 }
 
@@ -96,6 +104,45 @@ static void change_note(struct door *d, const char *method, const char *target, 
 	json_decref(o);
 }
 
+bool door_alter(struct door *d, const char *path, int status, const char *json)
+{
+	json_t *members = json_loads(json, 0, NULL);
+
+	vec_push(&d->alterations, (struct alteration){mem_strdup(path), status, members});
+	return members;
+}
+
+static void alterations_end(struct door *d)
+{
+	for (size_t i = 0; i < d->alterations.n; i++) {
+		free(d->alterations.v[i].path);
+		json_decref(d->alterations.v[i].members);
+	}
+	vec_clear(&d->alterations);
+}
+
+static void answer_alter(const struct door *d, const char *target, struct bare_answer *answer)
+{
+	size_t n = strcspn(target, "?");
+
+	for (size_t i = 0; i < d->alterations.n; i++) {
+		const struct alteration *a = &d->alterations.v[i];
+		if (strncmp(target, a->path, n) != 0 || a->path[n])
+			continue;
+		json_t *o = json_loads(strbuf_text(&answer->body), 0, NULL);
+		if (!o)
+			o = json_object();
+		json_object_update(o, a->members);
+		char *text = json_dumps(o, JSON_COMPACT);
+		answer->status = a->status;
+		snprintf(answer->type, sizeof answer->type, "application/json");
+		strbuf_clear(&answer->body);
+		strbuf_puts(&answer->body, text);
+		free(text);
+		json_decref(o);
+	}
+}
+
 static void request_answer(struct door *d, int fd, const char *head, const char *body)
 {
 	struct arena *a = arena_create();
@@ -110,6 +157,8 @@ static void request_answer(struct door *d, int fd, const char *head, const char 
 	if (strcmp(method, "GET") != 0)
 		change_note(d, method, target, body);
 	bare_call(d->site->s, d->user, &from, method, path, header_find(head, "Idempotency-Key", a), body, &answer);
+	if (strcmp(method, "GET") == 0)
+		answer_alter(d, target, &answer);
 	strbuf_printf(&out, "HTTP/1.1 %d -\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n", answer.status,
 		      answer.type, answer.body.n);
 	strbuf_add(&out, strbuf_text(&answer.body), answer.body.n);
@@ -217,6 +266,7 @@ void door_run(struct door *d, uid_t user, const char *program, char *const *argv
 	close(alive[1]);
 	serve(d, alive[0]);
 	close(alive[0]);
+	alterations_end(d);
 	if (waitpid(pid, &status, 0) != pid)
 		abort();
 	ret->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
