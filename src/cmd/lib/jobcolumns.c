@@ -55,7 +55,9 @@ static const char *outcome(struct making *m)
 
 	if (m->form != LEAST || !strchr(text, ' '))
 		return text;
-	snprintf(BUF, "%.*s", (int)strcspn(text, " "), text);
+	size_t n = strcspn(text, " ");
+	memmove(m->text, text, n); /* it may be there already */
+	m->text[n] = '\0';
 	return m->text;
 }
 
