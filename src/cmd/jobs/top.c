@@ -18,6 +18,7 @@
 #define TICK_MS 1000
 #define SHARE 20
 #define ESCAPE 27
+#define TEXT_WIDTH 76 /* columns of a text that is easy to read */
 
 static const char help[] = "Keys\n"
 			   "\n"
@@ -31,7 +32,8 @@ static const char help[] = "Keys\n"
 			   "  a           include finished jobs\n"
 			   "  e           elements of arrays one by one, or arrays again\n"
 			   "  n           nodes, or jobs again\n"
-			   "  q, Escape   back; from the jobs: quit\n";
+			   "  Escape      back\n"
+			   "  q           back; from the jobs: quit\n";
 
 static volatile sig_atomic_t stopped;
 
@@ -136,7 +138,7 @@ static void about_open(struct top *t, const char *id, bool why)
 	char title[128];
 
 	snprintf(title, sizeof title, "%s %s", why ? "why" : "job", id);
-	top_ask_job(t, id, why);
+	top_ask_job(t, id, why, COLS < TEXT_WIDTH ? COLS : TEXT_WIDTH);
 	text_open(t, title);
 }
 

@@ -38,7 +38,7 @@ struct top {
 	const char *user;	  /* show only their jobs; NULL: all */
 	bool finished;		  /* also show finished jobs */
 	bool elements;		  /* show elements of arrays one by one */
-	char filter[64];	  /* show only jobs with this text in a column */
+	char filter[64];	  /* show only jobs and nodes with this text in a column */
 	enum top_view view, back; /* `back`: view from which a text was opened */
 	/* The last answers of the server. */
 	struct arena *arena;
@@ -66,8 +66,8 @@ void top_read(struct top *t);
 void top_read_output(struct top *t);
 /* POSTs /v1/jobs/ACTION for one job; `message` gets the result. */
 void top_act(struct top *t, const char *action, const char *id, const char *done);
-/* Shows a text about a job: its details, or why it waits. */
-void top_ask_job(struct top *t, const char *id, bool why);
+/* Shows a text about a job: its details, or why it waits, in lines of at most `width` columns. */
+void top_ask_job(struct top *t, const char *id, bool why, int width);
 void top_fini(struct top *t);
 
 /* top_view.c */

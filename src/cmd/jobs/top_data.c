@@ -12,8 +12,6 @@
 
 #define OUTPUT_KEEP (256 * 1024) /* bytes of a job's output that are kept: its end */
 
-#define TEXT_WIDTH 76
-
 static const char columns[] =
 	"job:short_id name:name user:owner state:state_least cpus:cpus time:time start:start why:comment time:time_tight";
 
@@ -29,6 +27,12 @@ static bool filter_fits(const struct top *t, const struct top_job *j, const char
 	return strcasestr(j->id, t->filter) || strcasestr(j->text[TOP_NAME], t->filter) ||
 	       strcasestr(j->text[TOP_OWNER], t->filter) || strcasestr(j->text[TOP_WHY], t->filter) ||
 	       strcasestr(state_word(state), t->filter);
+}
+
+static bool node_fits(const struct top *t, const json_t *node)
+{
+	return strcasestr(object_text(node, "name"), t->filter) || strcasestr(object_text(node, "state"), t->filter) ||
+	       strcasestr(object_text(node, "note"), t->filter);
 }
 
 static const char *text_keep(struct reading *r, const char *text)
@@ -104,7 +108,7 @@ static bool nodes_read(struct top *t)
 		trouble_set(t, &err);
 	} else {
 		nodes_clear(t);
-		json_array_foreach(json_object_get(reply.json, "nodes"), i, node) vec_push(
+		json_array_foreach(json_object_get(reply.json, "nodes"), i, node) if (node_fits(t, node)) vec_push(
 			&t->nodes, (struct top_node){.name = mem_strdup(object_text(node, "name")),
 						     .state = mem_strdup(object_text(node, "state")),
 						     .note = mem_strdup(object_text(node, "note")),
@@ -208,11 +212,11 @@ static void object_lines(const json_t *object, struct strbuf *out)
 	}
 }
 
-static void wrapped_add(struct strbuf *out, const char *text)
+static void wrapped_add(struct strbuf *out, const char *text, int width)
 {
 	for (size_t column = 0; *text;) {
 		size_t n = strcspn(text, " ");
-		if (column > 0 && column + 1 + n > TEXT_WIDTH) {
+		if (column > 0 && column + 1 + n > (size_t)width) {
 			strbuf_puts(out, "\n");
 			column = 0;
 		}
@@ -223,7 +227,7 @@ static void wrapped_add(struct strbuf *out, const char *text)
 	}
 }
 
-void top_ask_job(struct top *t, const char *id, bool why)
+void top_ask_job(struct top *t, const char *id, bool why, int width)
 {
 	struct reply reply = {0};
 	struct err err;
@@ -233,7 +237,7 @@ void top_ask_job(struct top *t, const char *id, bool why)
 	    0)
 		strbuf_puts(&t->text, err.text);
 	else if (why)
-		wrapped_add(&t->text, object_text(reply.json, "text"));
+		wrapped_add(&t->text, object_text(reply.json, "text"), width);
 	else
 		object_lines(reply.json, &t->text);
 	reply_fini(&reply);

@@ -97,7 +97,7 @@ static void head_draw(const struct top *t)
 		attron(COLOR_PAIR(COLOUR_TROUBLE));
 		put(1, 0, COLS, t->trouble);
 		attroff(COLOR_PAIR(COLOUR_TROUBLE));
-	} else if (t->filter[0]) {
+	} else if (t->filter[0] && t->view != VIEW_TEXT) {
 		snprintf(line, sizeof line, "only lines with \"%s\" (/ changes it)", t->filter);
 		put(1, 0, COLS, line);
 	} else if (t->age >= FORECAST_OLD) {
@@ -265,14 +265,17 @@ static void list_draw(const struct top *t)
 			node_draw(&t->nodes.v[i], HEAD + i - t->first, i == t->at);
 	}
 	if (n == 0 && !t->trouble[0])
-		put(HEAD + 1, 2, COLS, t->filter[0] ? "Nothing fits the filter." : "No jobs to show.");
+		put(HEAD + 1, 2, COLS,
+		    t->filter[0]	   ? "Nothing fits the filter."
+		    : t->view == VIEW_JOBS ? "No jobs to show."
+					   : "No nodes to show.");
 }
 
 static void foot_draw(const struct top *t)
 {
 	static const char *const keys[] = {
 		"q quit  ? help  o output  i details  w why  h hold/release  d delete  e elements  / filter  a finished  n nodes",
-		"q quit  n jobs  ? help", "q back  arrows scroll  End follow"};
+		"q back  / filter  ? help", "q back  arrows scroll  End follow"};
 
 	if (t->message[0]) {
 		attron(A_BOLD);
