@@ -20,6 +20,7 @@
  *	SHUNT_GOLDEN=write meson test -C build-test printed
  * and look at the difference.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,15 +52,46 @@
 static char *program, *top; /* shunt and shunt-top, whose clocks stand still (still.c) */
 static struct strbuf printed;
 
-/* Appends each line of a text after a mark. */
+#define DIGITS "0123456789"
+
+/* Returns true if a line is but a number in a list of JSON. */
+static bool is_item(const char *line, size_t n)
+{
+	size_t indent = strspn(line, " "), sign = line[indent] == '-';
+
+	return indent > 1 && isdigit((unsigned char)line[indent + sign]) &&
+	       indent + sign + strspn(line + indent + sign, DIGITS ".,") == n;
+}
+
+/* Appends a line with the digits that all machines agree on: the last ones of a quotient differ. */
+static void digits_put(struct strbuf *out, const char *line, size_t n)
+{
+	for (size_t i = 0, m; i < n; i += m) {
+		m = strspn(line + i, DIGITS);
+		size_t more = m && line[i + m] == '.' ? 1 + strspn(line + i + m + 1, DIGITS) : 0;
+		m += m ? more : 1;
+		if (more > 9)
+			strbuf_printf(out, "%.9g", strtod(line + i, NULL));
+		else
+			strbuf_add(out, line + i, m);
+	}
+}
+
+/* Appends each line of a text after a mark; the numbers of a list are one line. */
 static void put(const struct site *site, const char *mark, const char *text)
 {
 	struct strbuf line = {0};
 
-	for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
-		size_t n = strcspn(text, "\n");
+	for (const char *at = text; *at; at += strcspn(at, "\n"), at += *at == '\n') {
+		size_t n = strcspn(at, "\n"), indent = strspn(at, " ");
 		strbuf_clear(&line);
-		strbuf_printf(&line, "%s%s%.*s\n", mark, n ? " " : "", (int)n, text);
+		if (at > text && is_item(at, n))
+			printed.text[--printed.n] = '\0';
+		else
+			strbuf_puts(&line, mark), indent = 0;
+		strbuf_puts(&line, n ? " " : "");
+		digits_put(&line, at + indent, n - indent);
+		strbuf_puts(&line, "\n");
 		recorded_put(&printed, site, line.text);
 	}
 	strbuf_fini(&line);
