@@ -52,9 +52,8 @@ static void put_list(const struct option *o)
 		printf("\n\t");
 		put(o->about);
 		if (o->initial) {
-			printf(" If not given: ");
+			printf("; if not given: ");
 			put(o->initial);
-			printf(".");
 		}
 		printf("\n\n");
 	}
