@@ -8,7 +8,7 @@
  *	$ qsub <<< ...	a command with this standard input
  *	$ shunt-top <<< ...	its keys (keys.c)
  *	$ A=b qstat	a command with a variable of its environment
- *	@ /v1/site 200 ...	what it gets for that path: this status, these members (door.h)
+ *	@ /v1/site 200 ...	what it gets for that path: status, members or a text (door.h)
  *	| ...		its standard output
  *	! ...		its standard error
  *	> ...		its requests that change something, with their bodies
@@ -240,6 +240,7 @@ int main(int argc, char **argv)
 		{"submit", test_printed, NULL, NULL, FOLDER "commands_submit.txt"},
 		{"change", test_printed, NULL, NULL, FOLDER "commands_change.txt"},
 		{"alone", test_printed, NULL, NULL, FOLDER "commands_alone.txt"},
+		{"doctor", test_printed, NULL, NULL, FOLDER "commands_doctor.txt"},
 		{"top", test_printed, NULL, NULL, FOLDER "commands_top.txt"},
 	};
 

@@ -106,10 +106,10 @@ static void change_note(struct door *d, const char *method, const char *target, 
 
 bool door_alter(struct door *d, const char *path, int status, const char *json)
 {
-	json_t *members = json_loads(json, 0, NULL);
+	json_t *members = json_loads(json, JSON_DECODE_ANY, NULL);
 
 	vec_push(&d->alterations, (struct alteration){mem_strdup(path), status, members});
-	return members;
+	return json_is_object(members) || json_is_string(members);
 }
 
 static void alterations_end(struct door *d)
@@ -121,26 +121,32 @@ static void alterations_end(struct door *d)
 	vec_clear(&d->alterations);
 }
 
-static void answer_alter(const struct door *d, const char *target, struct bare_answer *answer)
+/* Puts the members of an alteration over those of an answer; a text takes the place of all. */
+static void answer_alter(const struct alteration *a, struct bare_answer *answer)
+{
+	json_t *o = json_loads(strbuf_text(&answer->body), 0, NULL);
+	char *text = NULL;
+
+	if (json_is_object(a->members)) {
+		o = o ? o : json_object();
+		json_object_update(o, a->members);
+		text = json_dumps(o, JSON_COMPACT);
+		snprintf(answer->type, sizeof answer->type, "application/json");
+	}
+	answer->status = a->status;
+	strbuf_clear(&answer->body);
+	strbuf_puts(&answer->body, text ? text : json_string_value(a->members));
+	free(text);
+	json_decref(o);
+}
+
+static void answer_get(const struct door *d, const char *target, struct bare_answer *answer)
 {
 	size_t n = strcspn(target, "?");
 
-	for (size_t i = 0; i < d->alterations.n; i++) {
-		const struct alteration *a = &d->alterations.v[i];
-		if (strncmp(target, a->path, n) != 0 || a->path[n])
-			continue;
-		json_t *o = json_loads(strbuf_text(&answer->body), 0, NULL);
-		if (!o)
-			o = json_object();
-		json_object_update(o, a->members);
-		char *text = json_dumps(o, JSON_COMPACT);
-		answer->status = a->status;
-		snprintf(answer->type, sizeof answer->type, "application/json");
-		strbuf_clear(&answer->body);
-		strbuf_puts(&answer->body, text);
-		free(text);
-		json_decref(o);
-	}
+	for (size_t i = 0; i < d->alterations.n; i++)
+		if (strncmp(target, d->alterations.v[i].path, n) == 0 && !d->alterations.v[i].path[n])
+			answer_alter(&d->alterations.v[i], answer);
 }
 
 static void request_answer(struct door *d, int fd, const char *head, const char *body)
@@ -158,7 +164,7 @@ static void request_answer(struct door *d, int fd, const char *head, const char 
 		change_note(d, method, target, body);
 	bare_call(d->site->s, d->user, &from, method, path, header_find(head, "Idempotency-Key", a), body, &answer);
 	if (strcmp(method, "GET") == 0)
-		answer_alter(d, target, &answer);
+		answer_get(d, target, &answer);
 	strbuf_printf(&out, "HTTP/1.1 %d -\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n", answer.status,
 		      answer.type, answer.body.n);
 	strbuf_add(&out, strbuf_text(&answer.body), answer.body.n);

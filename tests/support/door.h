@@ -22,8 +22,9 @@ struct door *door_open(struct site *site);
 void door_close(struct door *d);
 
 /* Changes what the next program gets for GET requests of a path, whatever their query: this status,
- * and the members of `json` over those of the real answer. For what can't be brought about: a full
- * disk, a certificate that expires. Returns false if it is not JSON. */
+ * and the members of `json` over those of the real answer, or a text (a JSON string) in its place.
+ * For what can't be brought about: a full disk, a certificate that expires. Returns false if it is
+ * neither. */
 bool door_alter(struct door *d, const char *path, int status, const char *json);
 
 /* Runs a program with these words and this environment, which ends with NULL, in the current
