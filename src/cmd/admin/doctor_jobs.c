@@ -38,7 +38,8 @@ static void job_row(void *context, char *const *cell)
 	} else if (strcmp(cell[C_STATE], "H") == 0 && strcmp(cell[C_FAILURES], "0") != 0 && *cell[C_FAILURES]) {
 		if (s->failed++ < SHOWN)
 			doctor_find(s->d, LEVEL_WARNING, "jobs", "remove the cause, then release it with qrls",
-				    "job %s is held after %s failed starts: %s", id, cell[C_FAILURES], cell[C_COMMENT]);
+				    "job %s is held after %s failed start%s: %s", id, cell[C_FAILURES],
+				    strcmp(cell[C_FAILURES], "1") == 0 ? "" : "s", cell[C_COMMENT]);
 	}
 	if (strstr(cell[C_COMMENT], "the working directory ") && s->homeless++ < SHOWN)
 		doctor_find(
