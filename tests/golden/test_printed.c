@@ -8,6 +8,7 @@
  *	$ qsub <<< ...	a command with this standard input
  *	$ shunt-top <<< ...	its keys (keys.c)
  *	$ A=b qstat	a command with a variable of its environment
+ *	$ tty 80 qstat	a command on a terminal of that width, where \e is an escape
  *	@ /v1/site 200 ...	what it gets for that path: status, members or a text (door.h)
  *	| ...		its standard output
  *	! ...		its standard error
@@ -63,8 +64,9 @@ static bool is_item(const char *line, size_t n)
 	       indent + sign + strspn(line + indent + sign, DIGITS ".,") == n;
 }
 
-/* Appends a line with the digits that all machines agree on: the last ones of a quotient differ. */
-static void digits_put(struct strbuf *out, const char *line, size_t n)
+/* Appends a line with escapes to be seen, and with the digits that all machines agree on: the last
+ * ones of a quotient differ. */
+static void line_put(struct strbuf *out, const char *line, size_t n)
 {
 	for (size_t i = 0, m; i < n; i += m) {
 		m = strspn(line + i, DIGITS);
@@ -72,6 +74,8 @@ static void digits_put(struct strbuf *out, const char *line, size_t n)
 		m += m ? more : 1;
 		if (more > 9)
 			strbuf_printf(out, "%.9g", strtod(line + i, NULL));
+		else if (line[i] == '\033')
+			strbuf_puts(out, "\\e");
 		else
 			strbuf_add(out, line + i, m);
 	}
@@ -90,7 +94,7 @@ static void put(const struct site *site, const char *mark, const char *text)
 		else
 			strbuf_puts(&line, mark), indent = 0;
 		strbuf_puts(&line, n ? " " : "");
-		digits_put(&line, at + indent, n - indent);
+		line_put(&line, at + indent, n - indent);
 		strbuf_puts(&line, "\n");
 		recorded_put(&printed, site, line.text);
 	}
@@ -117,7 +121,7 @@ static void input_take(char *line, struct strbuf *ret)
 }
 
 /* Runs a command as the user of most jobs; after "sudo" as root, after "A=b" with that in its
- * environment. */
+ * environment, after "tty 80" on a terminal. */
 static void command_run(struct door *d, const struct site *site, char *line)
 {
 	char still[64], home[96];
@@ -140,6 +144,10 @@ static void command_run(struct door *d, const struct site *site, char *line)
 		vec_push(&env, *argv);
 	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
 		vec_push(&env, usual[i]);
+	if (strcmp(*argv, "tty") == 0) {
+		door_terminal(d, atoi(argv[1]));
+		argv += 2;
+	}
 	door_run(d, root ? 0 : SMALL_DAEMON, strcmp(*argv, "shunt-top") == 0 ? top : program, argv, env.v, input.text,
 		 &v);
 	if (strstr(strbuf_text(&v.err), "Sanitizer") || strstr(strbuf_text(&v.err), "runtime error:"))
@@ -241,6 +249,7 @@ int main(int argc, char **argv)
 		{"change", test_printed, NULL, NULL, FOLDER "commands_change.txt"},
 		{"alone", test_printed, NULL, NULL, FOLDER "commands_alone.txt"},
 		{"doctor", test_printed, NULL, NULL, FOLDER "commands_doctor.txt"},
+		{"rare", test_printed, NULL, NULL, FOLDER "commands_rare.txt"},
 		{"top", test_printed, NULL, NULL, FOLDER "commands_top.txt"},
 	};
 

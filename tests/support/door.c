@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <poll.h>
+#include <pty.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/fdio.h"
@@ -44,6 +46,7 @@ struct door {
 	struct visit *visit;
 	VEC(struct caller) callers;
 	VEC(struct alteration) alterations;
+	int columns, terminal; /* width of the program's terminal, 0: it has none; our end of it */
 };
 
 struct door *door_open(struct site *site)
@@ -140,7 +143,7 @@ static void answer_alter(const struct alteration *a, struct bare_answer *answer)
 	json_decref(o);
 }
 
-static void answer_get(const struct door *d, const char *target, struct bare_answer *answer)
+static void answer_changed(const struct door *d, const char *target, struct bare_answer *answer)
 {
 	size_t n = strcspn(target, "?");
 
@@ -163,8 +166,7 @@ static void request_answer(struct door *d, int fd, const char *head, const char 
 	if (strcmp(method, "GET") != 0)
 		change_note(d, method, target, body);
 	bare_call(d->site->s, d->user, &from, method, path, header_find(head, "Idempotency-Key", a), body, &answer);
-	if (strcmp(method, "GET") == 0)
-		answer_get(d, target, &answer);
+	answer_changed(d, target, &answer);
 	strbuf_printf(&out, "HTTP/1.1 %d -\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n", answer.status,
 		      answer.type, answer.body.n);
 	strbuf_add(&out, strbuf_text(&answer.body), answer.body.n);
@@ -205,6 +207,16 @@ static bool caller_serve(struct door *d, struct caller *c)
 
 /* ---- a program ---- */
 
+/* Takes what the program has printed on its terminal. */
+static void terminal_read(struct door *d)
+{
+	char piece[4096];
+	ssize_t n;
+
+	while ((n = read(d->terminal, piece, sizeof piece)) > 0)
+		strbuf_add(&d->visit->out, piece, (size_t)n);
+}
+
 /* Answers requests until the other end of `alive` is closed: the program and all that it started
  * have ended. */
 static void serve(struct door *d, int alive)
@@ -215,18 +227,21 @@ static void serve(struct door *d, int alive)
 		vec_clear(&polled);
 		vec_push(&polled, (struct pollfd){.fd = alive});
 		vec_push(&polled, (struct pollfd){.fd = d->fd, .events = POLLIN});
+		vec_push(&polled, (struct pollfd){.fd = d->columns ? d->terminal : -1, .events = POLLIN});
 		for (size_t i = 0; i < d->callers.n; i++)
 			vec_push(&polled, (struct pollfd){.fd = d->callers.v[i].fd, .events = POLLIN});
 		if (poll(polled.v, polled.n, -1) < 0)
 			continue;
 		runs = !polled.v[0].revents;
 		for (size_t i = d->callers.n; i-- > 0;) {
-			if (!polled.v[i + 2].revents || caller_serve(d, &d->callers.v[i]))
+			if (!polled.v[i + 3].revents || caller_serve(d, &d->callers.v[i]))
 				continue;
 			close(d->callers.v[i].fd);
 			strbuf_fini(&d->callers.v[i].in);
 			vec_remove(&d->callers, i);
 		}
+		if (polled.v[2].revents)
+			terminal_read(d);
 		if (polled.v[1].revents)
 			vec_push(&d->callers, (struct caller){.fd = accept4(d->fd, NULL, NULL, SOCK_CLOEXEC)});
 	}
@@ -255,10 +270,33 @@ static void memory_take(int fd, struct strbuf *ret)
 	close(fd);
 }
 
+void door_terminal(struct door *d, int columns)
+{
+	d->columns = columns;
+}
+
+/* Opens a terminal on which the input was typed, line by line; returns the program's end. */
+static int terminal_open(struct door *d, const char *input)
+{
+	struct winsize size = {.ws_row = 24, .ws_col = (unsigned short)d->columns};
+	struct termios how;
+	int fd;
+
+	if (openpty(&d->terminal, &fd, NULL, NULL, &size) < 0 || tcgetattr(fd, &how) < 0)
+		abort();
+	how.c_lflag &= (tcflag_t) ~(ECHO | ECHOE | ECHOK | ECHONL);
+	how.c_oflag &= (tcflag_t)~OPOST;
+	if (tcsetattr(fd, TCSANOW, &how) < 0 || fcntl(d->terminal, F_SETFL, O_NONBLOCK) < 0 ||
+	    fcntl(d->terminal, F_SETFD, FD_CLOEXEC) < 0 || fd_write(d->terminal, input, strlen(input)) < 0 ||
+	    fd_write(d->terminal, "\004", 1) < 0)
+		abort();
+	return fd;
+}
+
 void door_run(struct door *d, uid_t user, const char *program, char *const *argv, char *const *env, const char *input,
 	      struct visit *ret)
 {
-	int alive[2], fd[4] = {memory_open(input), memory_open(""), memory_open("")}, status;
+	int alive[2], fd[4] = {memory_open(input), memory_open(""), memory_open("")}, given[4], status;
 	pid_t pid;
 
 	*ret = (struct visit){0};
@@ -267,7 +305,10 @@ void door_run(struct door *d, uid_t user, const char *program, char *const *argv
 	if (pipe2(alive, O_CLOEXEC) < 0)
 		abort();
 	fd[3] = alive[1];
-	if (program_start(program, argv, env, fd, 4, 0, &pid) < 0)
+	memcpy(given, fd, sizeof given);
+	if (d->columns)
+		given[0] = given[1] = given[2] = terminal_open(d, input);
+	if (program_start(program, argv, env, given, 4, 0, &pid) < 0)
 		abort();
 	close(alive[1]);
 	serve(d, alive[0]);
@@ -277,6 +318,12 @@ void door_run(struct door *d, uid_t user, const char *program, char *const *argv
 		abort();
 	ret->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	close(fd[0]);
+	if (d->columns) { /* until now, since what was printed may be lost when the last one closes it */
+		terminal_read(d);
+		close(given[0]);
+		close(d->terminal);
+	}
+	d->columns = 0;
 	memory_take(fd[1], &ret->out);
 	memory_take(fd[2], &ret->err);
 }

@@ -21,11 +21,15 @@ struct visit {
 struct door *door_open(struct site *site);
 void door_close(struct door *d);
 
-/* Changes what the next program gets for GET requests of a path, whatever their query: this status,
- * and the members of `json` over those of the real answer, or a text (a JSON string) in its place.
+/* Changes what the next program gets for requests of a path, whatever their query: this status, and
+ * the members of `json` over those of the real answer, or a text (a JSON string) in its place.
  * For what can't be brought about: a full disk, a certificate that expires. Returns false if it is
  * neither. */
 bool door_alter(struct door *d, const char *path, int status, const char *json);
+
+/* Lets the next program have a terminal of this width and 24 lines, on which its input was typed
+ * and is not echoed; what it prints on it is `out`. */
+void door_terminal(struct door *d, int columns);
 
 /* Runs a program with these words and this environment, which ends with NULL, in the current
  * directory; `user` asks what it asks. `input`: its standard input. */
