@@ -249,6 +249,7 @@ int main(int argc, char **argv)
 		{"change", test_printed, NULL, NULL, FOLDER "commands_change.txt"},
 		{"alone", test_printed, NULL, NULL, FOLDER "commands_alone.txt"},
 		{"doctor", test_printed, NULL, NULL, FOLDER "commands_doctor.txt"},
+		{"pbs", test_printed, NULL, NULL, FOLDER "commands_pbs.txt"},
 		{"rare", test_printed, NULL, NULL, FOLDER "commands_rare.txt"},
 		{"top", test_printed, NULL, NULL, FOLDER "commands_top.txt"},
 	};
