@@ -1,6 +1,7 @@
 /*
  * qdel.c - `qdel` deletes jobs, `qalter` changes them.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "base/timetext.h"
@@ -58,6 +59,9 @@ static int range_apply(const char *range, const struct operands *o, name_list *r
 	if (rc < 0)
 		return err_prefix(err, rc, "-t");
 	for (int i = 0; i < o->n; i++) {
+		const char *elements = strchr(o->v[i], '[');
+		if (elements && elements[1] != ']')
+			return err_set(err, -EINVAL, "-t %.60s: %.60s already says which elements", range, o->v[i]);
 		struct strbuf id = {0};
 		strbuf_printf(&id, "%.*s[%s]", (int)strcspn(o->v[i], "[."), o->v[i], range);
 		vec_push(ret, id.text);
