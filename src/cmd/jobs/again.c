@@ -2,6 +2,7 @@
  * again.c - `shunt resubmit` and `shunt retry`: submit jobs again as they were, or with changes.
  */
 
+#include "cmd/lib/change.h"
 #include "cmd/lib/commands.h"
 #include "cmd/lib/show.h"
 #include "cmd/pbs/jobspec.h"
@@ -46,14 +47,20 @@ static int again(const struct command *c, const struct job_arguments *a, const s
 		if (failed)
 			json_object_set_new(s.job, "only", json_string("failed"));
 		for (int i = 0; i < o->n; i++) {
+			json_t *body = json_copy(s.job);
 			struct reply r = {0};
-			if (!show_submit(c, client, api_path("/v1/jobs/%s/again", o->v[i]), s.job, &r, &one))
+			char array[32];
+			const char *which = again_which(o->v[i], body, array);
+			if (failed && which != o->v[i])
+				code = command_misused(c, "%s: name the array, %s, or one element", o->v[i], which);
+			else if (!show_submit(c, client, api_path("/v1/jobs/%s/again", which), body, &r, &one))
 				code = one;
 			else if (a->json)
 				show_json(r.json);
 			else
 				again_say(&r, o->v[i], failed);
 			reply_fini(&r);
+			json_decref(body);
 		}
 		client_close(client);
 	}

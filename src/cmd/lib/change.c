@@ -208,3 +208,18 @@ bool change_attribute(struct change *ch, const char *path, const char *op, const
 	json_decref(body);
 	return good;
 }
+
+const char *again_which(const char *job, json_t *body, char buf[32])
+{
+	struct strbuf elements = {0};
+	struct jobid id = {0};
+
+	if (jobid_parse(job, &id, NULL) < 0 || id.kind != JOBID_SOME)
+		return job;
+	array_format(&id.some, &elements);
+	json_object_set_new(body, "array", json_string(elements.text));
+	snprintf(buf, 32, "%llu[]", (unsigned long long)id.number);
+	strbuf_fini(&elements);
+	jobid_fini(&id);
+	return buf;
+}

@@ -48,6 +48,10 @@ bool change_ask(struct change *ch, const char *method, const char *path, const j
 /* Reports a failure, in PBS's words where programs look for them, and remembers its code. */
 void change_failed(struct change *ch, const char *what, const char *code, const char *message);
 
+/* Returns the job to name in /v1/jobs/JOB/again; for some elements of an array that is the array,
+ * and `body` gets the elements. */
+const char *again_which(const char *job, json_t *body, char buf[32]);
+
 /* Returns PBS's exit code for an error code of the API. */
 int code_exit(const char *code);
 

@@ -227,7 +227,7 @@ static const struct option rerun_options[] = {
  * has not ended. */
 static bool ended_again(struct change *ch, const char *operand)
 {
-	char one[64];
+	char one[64], array[32];
 	struct jobid id = {0};
 	struct reply r = {0};
 	json_t *body = json_object();
@@ -242,15 +242,8 @@ static bool ended_again(struct change *ch, const char *operand)
 			*object_text(r.json, "state") == 'C';
 		reply_fini(&r);
 	}
-	if (ended && id.kind == JOBID_SOME) {
-		struct strbuf elements = {0};
-		array_format(&id.some, &elements);
-		json_object_set_new(body, "array", json_string(elements.text));
-		strbuf_fini(&elements);
-		snprintf(one, sizeof one, "%llu[]", (unsigned long long)id.number);
-	}
-	const char *which = id.kind == JOBID_SOME ? one : operand;
-	if (ended && show_submit(ch->c, ch->client, api_path("/v1/jobs/%s/again", which), body, &r, &ch->code))
+	if (ended && show_submit(ch->c, ch->client, api_path("/v1/jobs/%s/again", again_which(operand, body, array)),
+				 body, &r, &ch->code))
 		printf("Submitted job %s, as job %s was.\n", object_text(r.json, "id"), operand);
 	reply_fini(&r);
 	json_decref(body);
