@@ -374,12 +374,11 @@ static void print_moves(const json_t *answer)
 static int log_run(const struct command *c, const void *arguments, const struct operands *operands)
 {
 	const struct log_arguments *a = arguments;
-	struct err err;
 	int32_t month = 0;
 	char text[16] = "";
 
-	if (a->month && quota_end_parse(a->month, &month, &err) < 0)
-		return command_misused(c, "--month: %s", err.text);
+	if (a->month && (quota_end_parse(a->month, &month, NULL) < 0 || !month))
+		return command_misused(c, "--month: \"%s\" is not a month such as \"Apr 2027\"", a->month);
 	if (month)
 		snprintf(text, sizeof text, "%d", month);
 	return show_answer(c, api_path("/v1/quota/moves?user=%s&month=%s", operands->n ? operands->v[0] : "", text),
