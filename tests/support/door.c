@@ -24,6 +24,7 @@
 #include "base/unixsock.h"
 #include "base/vec.h"
 #include "net/url.h"
+#include "support/ready.h"
 
 #define HEAD_END "\r\n\r\n"
 
@@ -38,6 +39,13 @@ struct alteration {
 	json_t *members;
 };
 
+/* A program that waits for requests to run (ready.c). */
+struct ready {
+	const char *program;
+	int fd;
+	pid_t pid;
+};
+
 struct door {
 	struct site *site;
 	char path[96];
@@ -46,6 +54,7 @@ struct door {
 	struct visit *visit;
 	VEC(struct caller) callers;
 	VEC(struct alteration) alterations;
+	VEC(struct ready) ready;
 	int columns, terminal; /* width of the program's terminal, 0: it has none; our end of it */
 };
 
@@ -70,6 +79,11 @@ void door_close(struct door *d)
 	close(d->fd);
 	vec_free(&d->callers);
 	vec_free(&d->alterations);
+	for (size_t i = 0; i < d->ready.n; i++) {
+		close(d->ready.v[i].fd);
+		waitpid(d->ready.v[i].pid, NULL, 0);
+	}
+	vec_free(&d->ready);
 	free(d);
 }
 
@@ -293,11 +307,43 @@ static int terminal_open(struct door *d, const char *input)
 	return fd;
 }
 
+/* Returns the socket of a program that is ready, which is started if it is not. */
+static int ready_find(struct door *d, const char *program)
+{
+	static char *const argv[] = {"ready", NULL}, *const env[] = {"READY=1", NULL};
+	struct ready r = {.program = program};
+	int fd[2];
+
+	for (size_t i = 0; i < d->ready.n; i++)
+		if (strcmp(d->ready.v[i].program, program) == 0)
+			return d->ready.v[i].fd;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) < 0 ||
+	    program_start(program, argv, env, (int[]){PROGRAM_NULL, PROGRAM_NULL, STDERR_FILENO, fd[1]}, READY_FD + 1,
+			  0, &r.pid) < 0)
+		abort();
+	close(fd[1]);
+	r.fd = fd[0];
+	vec_push(&d->ready, r);
+	return r.fd;
+}
+
+static void texts_write(struct strbuf *out, char *const *text)
+{
+	size_t n = 0;
+
+	while (text[n])
+		n++;
+	strbuf_printf(out, "%zu%c", n, 0);
+	for (size_t i = 0; i < n; i++)
+		strbuf_add(out, text[i], strlen(text[i]) + 1);
+}
+
 void door_run(struct door *d, uid_t user, const char *program, char *const *argv, char *const *env, const char *input,
 	      struct visit *ret)
 {
-	int alive[2], fd[4] = {memory_open(input), memory_open(""), memory_open("")}, given[4], status;
-	pid_t pid;
+	int alive[2], fd[4] = {memory_open(input), memory_open(""), memory_open("")}, given[4], status,
+		      ready = ready_find(d, program);
+	struct strbuf request = {0};
 
 	*ret = (struct visit){0};
 	d->visit = ret;
@@ -308,13 +354,17 @@ void door_run(struct door *d, uid_t user, const char *program, char *const *argv
 	memcpy(given, fd, sizeof given);
 	if (d->columns)
 		given[0] = given[1] = given[2] = terminal_open(d, input);
-	if (program_start(program, argv, env, given, 4, 0, &pid) < 0)
+	texts_write(&request, argv);
+	texts_write(&request, env);
+	struct iovec part = {request.text, request.n};
+	if (unix_send(ready, &part, 1, given, 4, 0) < 0)
 		abort();
+	strbuf_fini(&request);
 	close(alive[1]);
 	serve(d, alive[0]);
 	close(alive[0]);
 	alterations_end(d);
-	if (waitpid(pid, &status, 0) != pid)
+	if (read(ready, &status, sizeof status) != sizeof status)
 		abort();
 	ret->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 	close(fd[0]);

@@ -31,8 +31,9 @@ bool door_alter(struct door *d, const char *path, int status, const char *json);
  * and is not echoed; what it prints on it is `out`. */
 void door_terminal(struct door *d, int columns);
 
-/* Runs a program with these words and this environment, which ends with NULL, in the current
- * directory; `user` asks what it asks. `input`: its standard input. */
+/* Runs a program that is linked with ready.c, with these words and this environment, which ends
+ * with NULL, in the directory that was the current one at the first run. `user` asks what it asks;
+ * `input` is its standard input. */
 void door_run(struct door *d, uid_t user, const char *program, char *const *argv, char *const *env, const char *input,
 	      struct visit *ret);
 void visit_fini(struct visit *v);
