@@ -64,15 +64,19 @@ static bool is_item(const char *line, size_t n)
 	       indent + sign + strspn(line + indent + sign, DIGITS ".,") == n;
 }
 
-/* Appends a line with escapes to be seen, and with the digits that all machines agree on: the last
- * ones of a quotient differ. */
+/* Appends a line with escapes to be seen, without the seconds that a task of a bag took, and with
+ * the digits that all machines agree on: the last ones of a quotient differ. */
 static void line_put(struct strbuf *out, const char *line, size_t n)
 {
+	bool task = memmem(line, n, "local-", 6);
+
 	for (size_t i = 0, m; i < n; i += m) {
 		m = strspn(line + i, DIGITS);
 		size_t more = m && line[i + m] == '.' ? 1 + strspn(line + i + m + 1, DIGITS) : 0;
 		m += m ? more : 1;
-		if (more > 9)
+		if (task && more)
+			strbuf_puts(out, "SECONDS");
+		else if (more > 9)
 			strbuf_printf(out, "%.9g", strtod(line + i, NULL));
 		else if (line[i] == '\033')
 			strbuf_puts(out, "\\e");
