@@ -281,7 +281,7 @@ int bag_make(const struct bag_source *s, const char *dir, bool restart, struct s
 	struct strbuf text = {0};
 	const char *file = s->file && strcmp(s->file, "-") != 0 ? s->file : s->csv;
 
-	if (!s->file && !s->csv && !s->globs.n) {
+	if (!s->file && !s->csv && !s->globs.n && !s->command) {
 		strbuf_puts(ret_dir, dir);
 		while (ret_dir->n > 1 && ret_dir->text[ret_dir->n - 1] == '/')
 			ret_dir->text[--ret_dir->n] = '\0';
