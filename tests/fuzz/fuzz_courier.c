@@ -26,6 +26,17 @@ struct client {
 static struct client home = {.home = true}, peer;
 static const char *next, *end;
 
+/* For tests: told of every request, whose body may be NULL; and whether the output that is brought
+ * home can't be written. */
+void (*courier_asked)(const char *who, const char *method, const char *path, const json_t *body);
+bool courier_refused;
+
+static void asked(const struct client *c, const char *method, const char *path, const json_t *body)
+{
+	if (courier_asked)
+		courier_asked(c->home ? "home" : "site", method, path, body);
+}
+
 /* Returns the next answer of the input. */
 static int answer(struct client *c, struct reply *ret, struct err *err)
 {
@@ -75,18 +86,22 @@ int client_ask_json(struct client *c, const char *method, const char *path, cons
 		    struct err *err)
 {
 	assert(body && *method && path);
+	asked(c, method, path, body);
 	if (!c->home)
 		return answer(c, ret, err);
+	bool output = strstr(path, "/output");
+	strcpy(c->code, output && courier_refused ? "refused" : "");
 	if (strcmp(path, "/v1/courier") == 0)
 		ret->json = json_loads(work, 0, NULL);
-	else if (!strstr(path, "/output"))
+	else if (!output)
 		report_check(body);
-	return 0;
+	return *c->code ? err_set(err, -EIO, "no room") : 0;
 }
 
 int client_ask(struct client *c, const char *method, const char *path, const char *body, size_t n, struct reply *ret,
 	       struct err *err)
 {
+	asked(c, method, path, NULL);
 	if (!c->home)
 		return answer(c, ret, err);
 	ret->json = json_pack("{s:s}", "script", "true");
@@ -96,6 +111,7 @@ int client_ask(struct client *c, const char *method, const char *path, const cha
 int client_submit_key(struct client *c, const char *key, const json_t *body, struct reply *ret, struct err *err)
 {
 	assert(*key && json_is_object(body));
+	asked(c, "submit", key, body);
 	return answer(c, ret, err);
 }
 
@@ -103,6 +119,7 @@ int client_read(struct client *c, const char *path, const char *accept,
 		int (*take)(void *context, const char *data, size_t n), void *context, struct err *err)
 {
 	const char *from = next;
+	asked(c, "GET", path, NULL);
 	int rc = answer(c, NULL, err);
 
 	return rc < 0 ? rc : take(context, from, (size_t)(next - from));
@@ -110,6 +127,7 @@ int client_read(struct client *c, const char *path, const char *accept,
 
 int client_open_token(const char *where, const char *token_text, struct client **ret, struct err *err)
 {
+	asked(&peer, where, token_text, NULL);
 	*ret = &peer;
 	return 0;
 }
@@ -130,6 +148,7 @@ void client_patience(struct client *c, int seconds)
 void client_user(struct client *c, const char *user)
 {
 	assert(*user);
+	asked(c, "as", user, NULL);
 }
 
 void reply_fini(struct reply *r)
@@ -146,6 +165,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	next = (const char *)data;
 	end = next + size;
 	assert(courier_round(&k) == 1);
+	asked(&home, "moved:", k.moved ? "yes" : "no", NULL);
 	courier_fini(&k);
 	return 0;
 }
