@@ -141,9 +141,9 @@ static struct stations_result bench(enum place_policy policy, const struct stati
  * since an idle station begins with a whole one. Every policy completes all jobs. */
 static void the_pool_of_the_benchmark(void **state)
 {
-	static const struct stations_bench fluid = {.unit = 0.2, .period = 0.002},
-					   dear = {.unit = 0.2, .period = 0.002, .start = 0.02},
-					   lame = {.unit = 0.2, .period = 0.002, .idle = 0.01},
+	static const struct stations_bench fluid = {.unit = 0.2, .period = 0.02},
+					   dear = {.unit = 0.2, .period = 0.02, .start = 0.02},
+					   lame = {.unit = 0.2, .period = 0.02, .idle = 0.01},
 					   quotas = {.unit = 0.2, .period = 0.1, .late = 0.002};
 
 	for (int p = 0; p < PLACE_POLICIES; p++) {
