@@ -40,12 +40,16 @@ static void quote(FILE *f, const char *text)
 	fputc('\'', f);
 }
 
-static int script_open(const char *path, int height, FILE **ret, struct err *err)
+static bool ends_in(const char *path, const char *ending)
 {
-	const char *ending = strrchr(path, '.');
-	bool svg = ending && strcmp(ending, ".svg") == 0;
+	const char *dot = strrchr(path, '.');
 
-	if (!svg && !(ending && strcmp(ending, ".png") == 0))
+	return dot && strcmp(dot, ending) == 0;
+}
+
+static int script_open(const char *path, FILE **ret, struct err *err)
+{
+	if (!ends_in(path, ".svg") && !ends_in(path, ".png"))
 		return err_set(err, -EINVAL, "%s: a picture's name must end in .svg or .png", path);
 	/* Without a writable file, gnuplot would continue and write to standard output. */
 	FILE *f = fopen(path, "we");
@@ -55,17 +59,20 @@ static int script_open(const char *path, int height, FILE **ret, struct err *err
 	f = tmpfile();
 	if (!f)
 		return err_set(err, -errno, "no temporary file for gnuplot: %s", strerror(errno));
+	*ret = f;
+	return 0;
+}
 
+static void script_begin(FILE *f, const char *path, int height)
+{
 	fprintf(f, "set terminal %s size %d,%d noenhanced background rgb 'white'\n",
-		svg ? "svg font 'sans-serif,13'" : "pngcairo font 'Sans,10'", WIDTH, height);
+		ends_in(path, ".svg") ? "svg font 'sans-serif,13'" : "pngcairo font 'Sans,10'", WIDTH, height);
 	fprintf(f, "set output ");
 	quote(f, path);
 	fprintf(f, "\nset encoding utf8\n"
 		   "set border 3 lc rgb '#555555'\n"
 		   "set tics nomirror out scale 0.5 textcolor rgb '#333333'\n"
 		   "set grid y lt 1 lw 0.5 lc rgb '#DDDDDD'\n");
-	*ret = f;
-	return 0;
 }
 
 static const char *last_line(char *text)
@@ -287,20 +294,17 @@ static double longest_wait(const struct chart_run *runs, int nruns, struct span 
 	return longest;
 }
 
-int chart_run_draw(const char *path, const char *title, const struct chart_run *runs, int nruns, struct err *err)
+void chart_run_script(FILE *f, const char *path, const char *title, const struct chart_run *runs, int nruns)
 {
 	int gantts = nruns < GANTTS ? nruns : GANTTS, height = 50 + 2 * 210 + 300;
 	struct axis all = axis_of(chart_span(runs, nruns));
 	struct chart_series s;
-	FILE *f;
 
 	for (int r = 0; r < nruns; r++)
 		if (runs[r].procs > GANTT_PROCS)
 			gantts = 0;
 	height += gantts * 260;
-	int rc = script_open(path, height, &f, err);
-	if (rc < 0)
-		return rc;
+	script_begin(f, path, height);
 	for (int r = nruns - 1; r >= 0; r--) {
 		chart_series_compute(&s, &runs[r], all.span);
 		series_write(f, r, &s, &all);
@@ -330,6 +334,16 @@ int chart_run_draw(const char *path, const char *title, const struct chart_run *
 		gantt_draw(f, height, top, &runs[r], &all);
 	waits_draw(f, height, top, runs, nruns);
 	fprintf(f, "unset multiplot\n");
+}
+
+int chart_run_draw(const char *path, const char *title, const struct chart_run *runs, int nruns, struct err *err)
+{
+	FILE *f;
+	int rc = script_open(path, &f, err);
+
+	if (rc < 0)
+		return rc;
+	chart_run_script(f, path, title, runs, nruns);
 	return script_run(f, path, err);
 }
 
@@ -360,13 +374,9 @@ static void ratio_tics(FILE *f, const struct chart_bars *b)
 	fprintf(f, ")\n");
 }
 
-int chart_bars_draw(const char *path, const struct chart_bars *b, struct err *err)
+void chart_bars_script(FILE *f, const char *path, const struct chart_bars *b)
 {
-	FILE *f;
-	int rc = script_open(path, 480, &f, err);
-
-	if (rc < 0)
-		return rc;
+	script_begin(f, path, 480);
 	fprintf(f, "$bars << END\n");
 	for (int g = 0; g < b->ngroups; g++) {
 		fprintf(f, "\"%s\"", b->group[g]);
@@ -396,5 +406,15 @@ int chart_bars_draw(const char *path, const struct chart_bars *b, struct err *er
 		quote(f, b->series[i]);
 	}
 	fprintf(f, "\n");
+}
+
+int chart_bars_draw(const char *path, const struct chart_bars *b, struct err *err)
+{
+	FILE *f;
+	int rc = script_open(path, &f, err);
+
+	if (rc < 0)
+		return rc;
+	chart_bars_script(f, path, b);
 	return script_run(f, path, err);
 }

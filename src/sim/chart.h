@@ -19,6 +19,8 @@ struct chart_run {
 /* Draws the runs. -ENOENT: gnuplot is not installed; -EINVAL: the extension is neither .svg nor
  * .png. */
 int chart_run_draw(const char *path, const char *title, const struct chart_run *runs, int nruns, struct err *err);
+/* Writes the script with which gnuplot draws them. */
+void chart_run_script(FILE *out, const char *path, const char *title, const struct chart_run *runs, int nruns);
 
 /* Grouped bars with error bars: value[group * nseries + series]. */
 struct chart_bars {
@@ -33,5 +35,6 @@ struct chart_bars {
 	int shades;
 };
 int chart_bars_draw(const char *path, const struct chart_bars *b, struct err *err);
+void chart_bars_script(FILE *out, const char *path, const struct chart_bars *b);
 
 #endif
