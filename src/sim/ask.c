@@ -13,6 +13,7 @@ static int ask_text(struct cluster *c, const struct workload *w, const struct wj
 {
 	struct reqtext text = w->texts.v[j->text];
 
+	text.estimate = workload_estimate(w, j);
 	if (j->partition)
 		text.partition = j->partition == PARTITION_ANY ? PARTITION_WORD_ANY
 							       : names_get(&w->partitions, j->partition - 1);

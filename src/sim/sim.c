@@ -378,6 +378,7 @@ static int admit_job(struct sim *m, const struct wjob *w, bool scatter, struct t
 	struct taken_in in;
 	int rc;
 
+	text.estimate = workload_estimate(m->w, w);
 	text.walltime = w->assumed ? -1 : w->walltime;
 	rc = terms_admit(&m->terms, w, &text, queue_fits, &fitting, &in, err);
 	if (rc < 0)

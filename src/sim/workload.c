@@ -94,6 +94,11 @@ out:
 	return rc;
 }
 
+int64_t workload_estimate(const struct workload *w, const struct wjob *j)
+{
+	return j->terms ? w->terms.v[j->terms - 1].estimate : 0;
+}
+
 bool workload_parted(const struct workload *w, const struct wjob *j)
 {
 	return j->partition || (w->machine && strncmp(w->machine, "parts:", 6) == 0);

@@ -121,6 +121,8 @@ void workload_drop(struct workload *w, enum drop why, int64_t line, const char *
 /* Returns the index in `texts` of a request as after -l, new or known. *ret_walltime is its
  * walltime, else -1. */
 int workload_request(struct workload *w, const char *text, int32_t *ret_text, int64_t *ret_walltime, struct err *err);
+/* Returns the estimate of a job with a price, in seconds; 0: it has no price. */
+int64_t workload_estimate(const struct workload *w, const struct wjob *j);
 /* Returns true if the job's partition may determine its number of processors. */
 bool workload_parted(const struct workload *w, const struct wjob *j);
 /* Turns requests into numbers of CPUs, for a machine of one large node, where names and
