@@ -172,6 +172,9 @@ static void on_stopped(const struct sim *m, const struct event *e, struct simula
 	*(saves ? &x->saved : &x->lost) += e->time - x->start;
 	x->preemptions += x->preemptions < UINT8_MAX;
 	x->start = x->end = -1;
+	x->runtime = x->saved;
+	x->over = 0;
+	x->killed = false;
 }
 
 static void on_event(void *context, const struct event *e)
