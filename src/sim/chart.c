@@ -198,7 +198,8 @@ static void waits_write(FILE *f, int r, const struct chart_run *run)
 	double *wait;
 	int64_t n = chart_waits(run, &wait);
 
-	fprintf(f, "$waits%d << END\n", r);
+	/* gnuplot draws nothing if there is no point at all */
+	fprintf(f, "$waits%d << END\n%s", r, n ? "" : "1 0\n");
 	for (int i = 0; n > 0 && i <= WAIT_POINTS; i++) {
 		int64_t k = (n - 1) * i / WAIT_POINTS;
 		fprintf(f, "%.6g %.5g\n", fmax(wait[k], 1), 100.0 * (double)(k + 1) / (double)n);

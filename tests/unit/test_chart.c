@@ -90,6 +90,37 @@ static void window_of_many_jobs_at_once(void **state)
 	assert_true(span.from <= w.from && w.from < w.to && w.to <= span.to);
 }
 
+/* The window has 80 of 1,000 jobs, where the queue is longest, and is halved if it has more than
+ * 160. */
+static void window_of_the_longest_queue(void **state)
+{
+	(void)state;
+	struct chart_run run = {"x", jobs, 1000, 2000};
+	struct chart_series s;
+	struct span span, w;
+
+	for (int i = 0; i < 1000; i++)
+		jobs[i] = ran(4 * i, 4 * i + 1, 4 * i + 4, 1);
+	for (int i = 700; i < 710; i++)
+		jobs[i].submit -= 10;
+	span = chart_span(&run, 1);
+	assert_true(span.from == 0 && span.to == 4000);
+	chart_series_compute(&s, &run, span);
+	w = chart_window(&run, &s, span);
+	assert_int_equal(w.from, 2520); /* the first 32 slices with all of them */
+	assert_int_equal(w.to, 2841);
+
+	for (run.n = 160; run.n <= 161; run.n++) {
+		jobs[0] = ran(0, 0, 4000, 1);
+		for (int i = 1; i < run.n; i++)
+			jobs[i] = ran(1000, 2000, 2001, 1);
+		chart_series_compute(&s, &run, span);
+		w = chart_window(&run, &s, span);
+		assert_int_equal(w.from, run.n == 160 ? 0 : 515);
+		assert_int_equal(w.to, run.n == 160 ? 2001 : 1506);
+	}
+}
+
 static void random_jobs(void)
 {
 	struct rng rng;
@@ -150,6 +181,7 @@ static void pictures_are_drawn(void **state)
 	if (rc != 0)
 		fail_msg("%s", err.text);
 	assert_true(file_has(path, "orange edge: with a deadline"));
+	assert_int_equal(chart_run_draw(path, "nobody ran", &runs[2], 1, &err), 0);
 	int64_t size = size_and_remove(path);
 	assert_true(size > 10000 && size < 300000);
 	assert_int_equal(chart_bars_draw(path, &bars, &err), 0);
@@ -186,6 +218,7 @@ int main(void)
 		cmocka_unit_test(series_are_means),
 		cmocka_unit_test(gantt_boxes_are_disjoint),
 		cmocka_unit_test(window_of_many_jobs_at_once),
+		cmocka_unit_test(window_of_the_longest_queue),
 		cmocka_unit_test(pictures_are_drawn),
 	};
 
