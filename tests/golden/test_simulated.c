@@ -3,7 +3,7 @@
  * events, outcomes, refusals, metrics, charts; and workstations.
  *
  * simulated.txt has a run for each line "= ...", made of its lines "$ ...", and what happened.
- * SHUNT_GOLDEN=write records it, charts.txt and stations.txt again.
+ * SHUNT_GOLDEN=write records it, charts.txt, generated.txt and stations.txt again.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -365,6 +365,43 @@ static void simulated(void **state)
 	strbuf_fini(&text);
 }
 
+/* ---- generated workloads ---- */
+
+static void generated_put(struct strbuf *out, struct workload *w)
+{
+	printed(out, workload_print, w);
+	workload_destroy(w);
+}
+
+/* Workloads of every generator, and what is done to workloads before they are run. */
+static void generated(void **state)
+{
+	static const struct oscar_model models[] = {
+		{.model = 'A', .jobs = 25, .mean_gap = 60, .qos = 3, .emergency = 2, .seed = 1},
+		{.model = 'C', .jobs = 40, .mean_gap = 90.5, .fixed_gap = 1, .qos = 1, .seed = 5},
+		{.model = 'C', .jobs = 10, .mean_gap = 60, .emergency = 11, .seed = 3, .mix = MIX_POWERS},
+		{.model = 'A', .jobs = 10, .mean_gap = 60, .seed = 4, .mix = MIX_ODD},
+	};
+	struct strbuf out = {0};
+	struct workload *w;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+		generated_put(&out, generate_oscar(&models[i]));
+	generated_put(&out, generate_lublin(1, 5, 1));
+	w = generate_lublin(96, 40, 7);
+	strbuf_printf(&out, "# load %.6g of %.6g\n", workload_load(w, 96), generate_work(MIX_ODD));
+	workload_shake(w, 300, 5);
+	workload_stretch(w, 0.25);
+	workload_round(w, 6);
+	generated_put(&out, w);
+	w = generate_oscar(&models[0]);
+	workload_flatten(w);
+	generated_put(&out, w);
+	recorded_compare(FOLDER "generated.txt", "# ", &out);
+	strbuf_fini(&out);
+}
+
 /* ---- workstations ---- */
 
 static void stations_say(struct strbuf *out, const char *name, const struct stations_case *c)
@@ -377,7 +414,7 @@ static void stations_say(struct strbuf *out, const char *name, const struct stat
 	strbuf_printf(out, ", %.5g reports\n", r.reports);
 }
 
-/* Every policy under every discipline, with owners and without, and on the stations of bench/pool. */
+/* Every policy under every discipline, without parallel jobs, and on the stations of bench/pool. */
 static void stations(void **state)
 {
 	static const struct stations_bench benches[] = {
@@ -418,7 +455,8 @@ static void stations(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(simulated), cmocka_unit_test(stations)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(simulated), cmocka_unit_test(generated),
+					   cmocka_unit_test(stations)};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests_name("simulated", tests, NULL, NULL);
