@@ -139,12 +139,48 @@ static void too_many(void **state)
 	cluster_destroy(c);
 }
 
+/* What is interned for a trial goes with it, unless another trial holds it or it is kept. */
+static void trials(void **state)
+{
+	(void)state;
+	struct cluster *c = staircase();
+	struct cluster_trial a = {0}, b = {0};
+	size_t shapes = c->shapes.n, requests = c->requests.n, sets = c->features.sets.n;
+	uint32_t r;
+
+	for (int kept = 0; kept < 2; kept++) {
+		c->trial = &a;
+		c->features.trial = &a.features;
+		r = request_of(c, "nodes=1:ppn=3:f3:f5");
+		assert_true(a.shapes.n && a.requests.n && a.features.n);
+		c->trial = &b;
+		c->features.trial = &b.features;
+		assert_int_equal(request_of(c, "nodes=1:ppn=3:f3:f5"), r);
+		c->trial = NULL;
+		c->features.trial = NULL;
+		cluster_trial_end(c, &a, false);
+		assert_int_equal(a.shapes.n + a.requests.n + a.features.n, 0);
+		assert_int_equal(c->requests.v[r].nfrags, 1);
+		cluster_trial_end(c, &b, kept);
+		assert_int_equal(c->trials, 1);
+		assert_int_equal(c->shapes.n - shapes, 1);
+		assert_int_equal(c->requests.n - requests, 1);
+		assert_int_equal(c->features.sets.n - sets, 2);
+		assert_int_equal(c->spare_shapes.n, !kept);
+		assert_int_equal(c->spare_requests.n, !kept);
+		assert_int_equal(c->features.spare.n, kept ? 0 : 2);
+	}
+	assert_int_equal(request_of(c, "nodes=1:ppn=3:f3:f5"), r);
+	cluster_destroy(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_hundred_features),
 		cmocka_unit_test(random_sets),
 		cmocka_unit_test(too_many),
+		cmocka_unit_test(trials),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
