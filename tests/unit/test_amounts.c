@@ -186,6 +186,36 @@ static void every_reason(void **state_)
 	world_fini(&w);
 }
 
+/* The first amount of which the site has too few is named, also after others. */
+static void never_enough(void **state_)
+{
+	struct world w;
+	bool there[] = {true};
+
+	(void)state_;
+	world_init(&w, "easy");
+	world_add_nodes(&w, 1, 4);
+	set(&w, "matlab", 4, 0, 0);
+	set(&w, "abaqus", 4, 0, 0);
+	world_open(&w);
+	uint32_t a = world_common(&w, 0, "ncpus=1,matlab=2,abaqus=3", HOUR);
+	set(&w, "abaqus", 2, 0, 0);
+	for (int64_t most = 1; most <= 2; most++) {
+		reason_vec reasons = {0};
+		set(&w, "matlab", most, 0, 0);
+		sched_blockers(w.s, &(struct blockers_ask){.job = a, .allowed = NODES_ALL, .there = there}, &reasons);
+		assert_int_equal(reasons.n, 1);
+		assert_int_equal(reasons.v[0].why, WHY_NEVER);
+		assert_true(reasons.v[0].site);
+		assert_int_equal(reasons.v[0].amount, most - 1);
+		assert_int_equal(reasons.v[0].needed, most + 1);
+		assert_int_equal(reasons.v[0].free, most);
+		assert_int_equal(reasons.v[0].missing, 1);
+		reasons_fini(&reasons);
+	}
+	world_fini(&w);
+}
+
 /* A job that runs longer keeps its licences; the one that was to have them makes room. */
 static void overrun(void **state_)
 {
@@ -472,6 +502,7 @@ int main(void)
 		cmocka_unit_test(lowered_below_use),
 		cmocka_unit_test(used_elsewhere),
 		cmocka_unit_test(every_reason),
+		cmocka_unit_test(never_enough),
 		cmocka_unit_test(overrun),
 		cmocka_unit_test(emergency_takes_none),
 		cmocka_unit_test(kept_for_some),
