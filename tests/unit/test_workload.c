@@ -317,7 +317,10 @@ static void workfile_mistakes(void **state)
 	refused(HEAD "at=0 procs=1 run=9 type=Q deadline=+9 estimate=9 walltime=8 budget=1\n", "leave walltime= out");
 	refused(HEAD "at=0 procs=1 type=Q deadline=+9 estimate=9 budget=1 start=3\n", "may start at once");
 	refused(HEAD "at=0 req=ncpus=1,budget=1 run=1\n", "words of the job");
-	refused(HEAD "at=0 procs=1 run=1 colour=red\n", "colour=red: unknown");
+	refused(HEAD "at=0 procs=1 run=1 colour=red\n",
+		"colour=red: unknown; use at= user= req= procs= walltime= run= type= deadline= powers= id= queue= array= "
+		"depend= start= hold= exit= priority= host= groups= partition= checkpoint= account= qos= reservation= "
+		"estimate= budget=");
 	refused(HEAD "at=0 procs=1 run=1 type=S\n", "type=S: must be C");
 	refused(HEAD "at=0 procs=1 run=1 type=Q\n", "needs a deadline");
 	refused(HEAD "at=9 procs=1 run=1 type=Q deadline=8\n", "not after the submission");
