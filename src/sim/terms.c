@@ -307,7 +307,6 @@ void terms_fill(struct terms *t, const struct wjob *j, uint32_t queue, const str
 	job->has_price = price.estimate > 0;
 	job->priced = price.estimate ? libra_seconds(&price) : 0;
 	job->rank = weigh_rank(queue_of(t, job->id), (double)j->submit);
-	t->priorities |= x->priority != 0;
 }
 
 void terms_leave(struct terms *t, const struct wjob *j, uint32_t job)

@@ -41,7 +41,6 @@ struct terms {
 	/* groups, accounts and QoS; their number in `limits` is the index + 1 */
 	struct names parties;
 	struct map counts; /* numbers of queue and user (0: all) -> waiting and running jobs */
-	bool priorities;   /* some job has a priority among its user's jobs */
 	struct priority_settings priority;
 	VEC(struct set_priorities) set; /* by core id; only if jobs are ordered by priority */
 	struct shares *shares;		/* NULL: fairshare is not used */
