@@ -13,12 +13,14 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "support/stores.h"
 
@@ -279,6 +281,44 @@ static void cut_short(void **state)
 	store_close(s);
 }
 
+/* Somebody deletes or replaces a file of a running server, which saves all to another store. */
+static void lost_file(struct world *w, const char *end, bool replace)
+{
+	struct err err = {.text = ""};
+	struct store *s = open_store(w->url);
+	char path[300], *saved, *after;
+
+	snprintf(path, sizeof path, "%s%s", w->url, end);
+	store_put_job(s, job_key(1, -1), "1", "b");
+	commit(s);
+	assert_int_equal(unlink(path), 0);
+	if (replace)
+		assert_int_equal(file_replace(path, 0600, "", 0, 0), 0);
+	store_put_job(s, job_key(2, -1), "2", "b");
+	assert_int_equal(store_commit(s, &err), -EIDRM);
+	assert_true(store_lost(s));
+	expect_failure(s, -EIDRM, "was deleted or replaced while the server ran. All of it is saved in");
+	store_close(s);
+
+	saved = strstr(err.text, "saved in ") + strlen("saved in ");
+	after = strchr(saved, ':');
+	*after = '\0';
+	s = open_store(saved);
+	expect_content(s, NULL, "job 1[-1] 1\njob 2[-1] 2\n");
+	store_close(s);
+	unlink(saved);
+	unlink(w->url);
+}
+
+static void lost_files(void **state)
+{
+	struct world *w = *state;
+
+	lost_file(w, "", false);
+	lost_file(w, "-wal", false);
+	lost_file(w, "-wal", true);
+}
+
 /* PostgreSQL alone. */
 
 static void lost_connection(void **state)
@@ -352,6 +392,7 @@ int main(int argc, char **argv)
 		BOTH(killed_at_any_moment),
 		SQLITE(disk_full),
 		SQLITE(cut_short),
+		SQLITE(lost_files),
 		POSTGRES(lost_connection),
 		POSTGRES(commits_in_doubt),
 	};
