@@ -223,6 +223,8 @@ void http_header(struct http_request *r, const char *name, const char *value)
 {
 	if (strcmp(name, "Set-Cookie") == 0 && r->answer)
 		snprintf(r->answer->cookie, sizeof r->answer->cookie, "%s", value);
+	if (strcmp(name, "Idempotency-Replayed") == 0 && r->answer)
+		r->answer->replayed = strcmp(value, "true") == 0;
 }
 int bare_fills;
 

@@ -22,6 +22,7 @@ struct bare_answer {
 	struct strbuf body;
 	char type[64];	  /* value of Content-Type */
 	char cookie[128]; /* value of Set-Cookie; "": none was set */
+	bool replayed;	  /* the header Idempotency-Replayed is true */
 };
 
 /* A client with headers. */

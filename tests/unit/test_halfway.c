@@ -187,10 +187,12 @@ static void again_with_its_key(void **state)
 	assert_int_equal(ask(f, USER, "/v1/jobs", "{\"script\":\"true\",\"hold\":\"u\"}"), 201);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(ask_keyed(f, "/v1/jobs/1/again", "one", "{}"), i ? 200 : 201);
+		assert_int_equal(f->a.replayed, i);
 		assert_non_null(strstr(f->a.body.text, "\"number\":2,"));
 		assert_int_equal(
 			ask_keyed(f, "/v1/jobs", "two", "{\"script\":\"true\",\"hold\":\"u\",\"array\":\"1-2\"}"),
 			i ? 200 : 201);
+		assert_int_equal(f->a.replayed, i);
 		assert_non_null(strstr(f->a.body.text, "\"id\":\"3[].bare\","));
 		forget(f, NOW + 10 * (i + 1));
 	}
@@ -237,6 +239,7 @@ static void action_again_with_its_key(void **state)
 		snprintf(key, sizeof key, "k%zu", i);
 		for (int times = 0; times < 3; times++) {
 			int now = ask_keyed(f, path, key, actions[i][1]);
+			assert_int_equal(f->a.replayed, times > 0 && now == 200); /* a refused one does nothing */
 			if (times == 0) {
 				status = now;
 				strbuf_puts(&first, f->a.body.text);
