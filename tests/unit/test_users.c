@@ -245,7 +245,7 @@ static void failures(void **state)
 static void one_that_hangs(void **state)
 {
 	struct server *s = server_make();
-	struct user_key k = by_id(HANGS);
+	struct user_key k = by_id(HANGS), later = by_id(HANGS + 1);
 	struct err err;
 	const struct user *u;
 
@@ -256,12 +256,20 @@ static void one_that_hangs(void **state)
 	while (called == 0) /* the other is not held up */
 		uv_run(s->loop, UV_RUN_ONCE);
 	assert_int_equal(find(s, 1, &u, &err), LOOKUP_KNOWN);
-	seconds += 31;
+	seconds += 10;
+	assert_int_equal(find(s, HANGS + 1, &u, &err), LOOKUP_PENDING);
+	users_wait(s, later, on_done, &later);
+	seconds += 21;
 	while (called == 1)
 		uv_run(s->loop, UV_RUN_ONCE);
+	assert_true(uv_is_active((uv_handle_t *)&s->users->timer)); /* for the other */
+	seconds += 10;
+	while (called == 2)
+		uv_run(s->loop, UV_RUN_ONCE);
+	assert_false(uv_is_active((uv_handle_t *)&s->users->timer));
 	assert_int_equal(find(s, HANGS, &u, &err), LOOKUP_FAILED);
 	assert_string_equal(err.text, "the user database has not answered for 30 s");
-	assert_int_equal(lookups, 2); /* no thread more is lost */
+	assert_int_equal(lookups, 3); /* no thread more is lost */
 	release(true);
 	settle(s);
 	assert_int_equal(find(s, HANGS, &u, &err), LOOKUP_KNOWN);
