@@ -58,7 +58,7 @@ static void on_start(struct client *c, const json_t *head, const char *data, siz
 	struct arena *a = arena_create();
 	struct peer_start start;
 	struct pool_need what = {0};
-	struct err err;
+	struct err err = {.text = "the number of a task is too large"};
 
 	if (peer_start_read(head, data, n, a, &start, &err) < 0 || (need && pool_need_parse(need, &what, &err) < 0) ||
 	    start.id > INT32_MAX)
