@@ -1,0 +1,1155 @@
+/*
+ * test_pools.c - the daemon of a pool's station, with other stations, commands, tasks, an owner and
+ * clocks that the test plays: every frame that it sends and everything else it does, compared with
+ * pools.txt.
+ *
+ * A line "= TITLE" begins with an empty directory, "$ COMMAND" says what happens (command_run),
+ * and the other lines are recorded. A daemon runs from "$ shunt-pool ..." until it ends, in a
+ * process of its own, since it has static state. After an intended change `SHUNT_GOLDEN=write`
+ * records it: look at the difference.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/codec.h"
+#include "base/file.h"
+#include "base/lines.h"
+#include "base/unixsock.h"
+#include "golden/recorded.h"
+#include "run/hold.h"
+#include "station/gpus.h"
+#include "station/pool_internal.h"
+#include "support/closed.h"
+
+#define RECORDED SHUNT_ROOT "/tests/golden/pools.txt"
+#define BEGIN INT64_C(1000000000) /* wall clock at the beginning of a run */
+#define KEEPER 5000000		  /* number of the first task's keeper, less 1: above all processes */
+
+enum { LINKS = 64, TASKS = 32, WORDS = 40, DATA_SHOWN = 100, HEARD = 8 };
+
+int pool_main(int argc, char **argv);
+
+/* ---- the clocks ---- */
+
+/* What a run's processes share. */
+static struct shared {
+	int64_t now_us; /* since the run began */
+	int64_t ahead;	/* seconds that the wall clock was set ahead */
+	size_t at;	/* offset of the next command */
+} * shared;
+
+int clock_gettime(clockid_t id, struct timespec *ret)
+{
+	int64_t us = (shared ? shared->now_us + (id == CLOCK_REALTIME ? shared->ahead * 1000000 : 0) : 0) +
+		     (id == CLOCK_REALTIME ? BEGIN : 1000) * 1000000;
+
+	*ret = (struct timespec){us / 1000000, us % 1000000 * 1000};
+	return 0;
+}
+
+time_t time(time_t *ret)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	if (ret)
+		*ret = t.tv_sec;
+	return t.tv_sec;
+}
+
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void say(const char *format, ...)
+{
+	va_list args;
+
+	printf("%.2f ", (double)shared->now_us / 1e6);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	putchar('\n');
+	fflush(stdout);
+}
+
+static int screen[2]; /* the test's own standard output and error */
+
+static _Noreturn void die(const char *what, const char *text)
+{
+	dprintf(screen[1], "pools: %s: %s\n", text, what);
+	exit(3);
+}
+
+/* ---- the machine ---- */
+
+int __wrap_uname(struct utsname *ret);
+int __wrap_uname(struct utsname *ret)
+{
+	*ret = (struct utsname){.machine = "x86_64"};
+	return 0;
+}
+
+long __real_sysconf(int name);
+long __wrap_sysconf(int name);
+long __wrap_sysconf(int name)
+{
+	return name == _SC_NPROCESSORS_ONLN ? 4
+	       : name == _SC_PHYS_PAGES	    ? 1000000
+	       : name == _SC_PAGESIZE	    ? 4096
+					    : __real_sysconf(name);
+}
+
+pid_t __wrap_getpid(void);
+pid_t __wrap_getpid(void)
+{
+	return 4242;
+}
+
+int __wrap_cgroup_init(struct cgroup *c, const char *kind, const char *dir, struct err *err);
+int __wrap_cgroup_init(struct cgroup *c, const char *kind, const char *dir, struct err *err)
+{
+	*c = (struct cgroup){.kind = CGROUP_NONE};
+	return 0;
+}
+
+void __wrap_cgroup_fini(struct cgroup *c);
+void __wrap_cgroup_fini(struct cgroup *c)
+{
+}
+
+/* ---- the owner ---- */
+
+static struct {
+	struct senses_listener listener;
+	struct seen seen;
+	int64_t input_at; /* ms since the run began; -1: none */
+	int interactive, batch;
+	uint64_t gpus;
+} desk = {.input_at = -1, .seen = {.memory_free = 90}};
+
+struct senses *__wrap_senses_create(uv_loop_t *loop, const char *dev, const struct senses_listener *l);
+struct senses *__wrap_senses_create(uv_loop_t *loop, const char *dev, const struct senses_listener *l)
+{
+	desk.listener = *l;
+	return (struct senses *)&desk;
+}
+
+void __wrap_senses_destroy(struct senses *s);
+void __wrap_senses_destroy(struct senses *s)
+{
+}
+
+void __wrap_senses_look(struct senses *s);
+void __wrap_senses_look(struct senses *s)
+{
+}
+
+void __wrap_senses_get(const struct senses *s, struct seen *ret);
+void __wrap_senses_get(const struct senses *s, struct seen *ret)
+{
+	*ret = desk.seen;
+	ret->input = desk.input_at < 0 ? OWNER_NO_INPUT : 1000000 + desk.input_at;
+}
+
+int __wrap_senses_devices(const struct senses *s);
+int __wrap_senses_devices(const struct senses *s)
+{
+	return 2;
+}
+
+void __wrap_census_take(const pid_list *ours, int *ret_interactive, int *ret_batch);
+void __wrap_census_take(const pid_list *ours, int *ret_interactive, int *ret_batch)
+{
+	*ret_interactive = desk.interactive;
+	*ret_batch = desk.batch;
+}
+
+uint64_t __wrap_owner_gpus(const char *dev, const pid_list *ours);
+uint64_t __wrap_owner_gpus(const char *dev, const pid_list *ours)
+{
+	return desk.gpus;
+}
+
+/* ---- tasks ---- */
+
+static struct task {
+	int in, out, err, control, result; /* our ends; -1: closed */
+	const struct pool_lease *lease;
+} tasks[TASKS];
+static int ntasks;
+static int task_runs;	   /* running threads of each task */
+static int64_t task_spent; /* ms of processor time of each */
+
+static void words_put(const char *const *words)
+{
+	for (; *words; words++)
+		printf(" %s", *words);
+}
+
+int __wrap_pool_task_start(const struct peer_start *s, const struct pool_user *user, const struct pool_lease *lease,
+			   struct pool_task *ret, struct err *err);
+int __wrap_pool_task_start(const struct peer_start *s, const struct pool_user *user, const struct pool_lease *lease,
+			   struct pool_task *ret, struct err *err)
+{
+	int ends[5][2];
+	struct task *t = &tasks[ntasks];
+
+	if (strcmp(s->argv[0], "nothing") == 0)
+		return err_set(err, -EMFILE, "no descriptor is left");
+	for (int i = 0; i < 5; i++)
+		if (pipe2(ends[i], O_CLOEXEC | O_NONBLOCK) < 0)
+			die(strerror(errno), "pipe");
+	*t = (struct task){ends[0][0], ends[1][1], ends[2][1], ends[3][0], ends[4][1], lease};
+	*ret = (struct pool_task){.keeper = KEEPER + ++ntasks,
+				  .in = ends[0][1],
+				  .out = ends[1][0],
+				  .err = ends[2][0],
+				  .control = ends[3][1],
+				  .result = ends[4][0]};
+	printf("%.2f task %d starts in %s, %" PRId64 " KiB%s:", (double)shared->now_us / 1e6, ntasks, s->dir, s->memory,
+	       user->background ? ", in the background" : "");
+	words_put(s->argv);
+	printf(" |");
+	words_put(s->env);
+	printf(" | until %.2f\n", (double)lease->until / 1e6 - 1000);
+	return 0;
+}
+
+void __wrap_pool_task_end(const struct pool_task *t, const struct pool_user *user);
+void __wrap_pool_task_end(const struct pool_task *t, const struct pool_user *user)
+{
+	say("task %d is ended", t->keeper - KEEPER);
+}
+
+bool __wrap_hold_stop(pid_t keeper, const char *tag);
+bool __wrap_hold_stop(pid_t keeper, const char *tag)
+{
+	say("task %d: stop, %s", keeper - KEEPER, tag);
+	return true;
+}
+
+void __wrap_hold_continue(pid_t keeper, const char *tag, bool stopped);
+void __wrap_hold_continue(pid_t keeper, const char *tag, bool stopped)
+{
+	say("task %d: continue%s, %s", keeper - KEEPER, stopped ? ", stopped" : "", tag);
+}
+
+void __wrap_hold_reclaim(pid_t keeper, const char *tag);
+void __wrap_hold_reclaim(pid_t keeper, const char *tag)
+{
+	say("task %d: reclaim, %s", keeper - KEEPER, tag);
+}
+
+void __wrap_hold_memory(pid_t keeper, const char *tag, int64_t spare);
+void __wrap_hold_memory(pid_t keeper, const char *tag, int64_t spare)
+{
+	say("task %d: %" PRId64 " MB more for all, %s", keeper - KEEPER, spare / 1000000, tag);
+}
+
+int __wrap_hold_running(pid_t keeper, int64_t *ret_cpu_ms);
+int __wrap_hold_running(pid_t keeper, int64_t *ret_cpu_ms)
+{
+	*ret_cpu_ms = task_spent;
+	return task_runs;
+}
+
+static void shut(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+static void controls_read(void)
+{
+	unsigned char order[16];
+	ssize_t n;
+
+	for (int i = 0; i < ntasks; i++)
+		while (tasks[i].control >= 0 && (n = read(tasks[i].control, order, sizeof order)) >= 0) {
+			for (ssize_t k = 0; k < n; k++)
+				say("task %d: signal %d", i + 1, order[k]);
+			if (n == 0)
+				shut(&tasks[i].control);
+		}
+}
+
+/* ---- links ---- */
+
+struct link {
+	char name[64];
+	int fd;
+	const struct link_events *events;
+	void *context;
+	struct cert_names who;
+	size_t queued;
+	char *over; /* why it is closed; NULL: it is open */
+	bool closed;
+};
+static struct link *links[LINKS];
+static int nlinks;
+static const char *link_name; /* name of the link that is opened next */
+static char *csr;	      /* last request for a certificate that was sent */
+
+static struct link *link_make(const char *name, const struct link_events *e, void *context, int fd)
+{
+	struct link *l = mem_zalloc(sizeof *l);
+
+	*l = (struct link){.fd = fd, .events = e, .context = context};
+	snprintf(l->name, sizeof l->name, "%s", name);
+	if (nlinks == LINKS)
+		die(name, "too many links");
+	return links[nlinks++] = l;
+}
+
+struct link *link_open(uv_loop_t *loop, int fd, struct tls *tls, const struct link_events *e, void *context)
+{
+	return link_make(link_name, e, context, fd);
+}
+
+struct link *link_connect(uv_loop_t *loop, struct tls_context *c, const char *where, enum cert_role expect,
+			  const struct link_events *e, void *context)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, ">%.*s", (int)strcspn(where, ":"), where);
+	say("connect to %s, %s", where, expect == CERT_NODE ? "a station" : "?");
+	return link_make(name, e, context, -1);
+}
+
+void link_events_set(struct link *l, const struct link_events *e, void *context)
+{
+	l->events = e;
+	l->context = context;
+}
+
+void link_trust(struct link *l)
+{
+	say("%s: trusted", l->name);
+}
+
+void link_notice_end(struct link *l)
+{
+}
+
+void link_peer(const struct link *l, struct cert_names *ret)
+{
+	*ret = l->who;
+}
+
+void link_address(const struct link *l, char *ret, size_t size)
+{
+	snprintf(ret, size, "%s", strcmp(l->who.name, "six") == 0 ? "fd00::6" : l->who.name);
+}
+
+size_t link_queued(const struct link *l)
+{
+	return l->queued;
+}
+
+void link_pause(struct link *l, bool pause)
+{
+	say("%s: %s", l->name, pause ? "paused" : "read again");
+}
+
+static void link_over(struct link *l, const char *how, const char *reason)
+{
+	if (l->over)
+		return;
+	say("%s: %s: %s", l->name, how, reason);
+	l->over = mem_strdup(reason);
+}
+
+void link_close(struct link *l, const char *reason)
+{
+	link_over(l, "close", reason);
+}
+
+void link_abort(struct link *l, const char *reason)
+{
+	link_over(l, "abort", reason);
+}
+
+void link_send(struct link *l, const char *head, size_t nhead, const void *data, size_t n)
+{
+	const char *bytes = data;
+	json_t *o = l->over ? NULL : json_loadb(head, nhead, 0, NULL);
+
+	if (l->over)
+		return;
+	if (json_object_get(o, "csr")) {
+		free(csr);
+		csr = mem_strdup(json_string_value(json_object_get(o, "csr")));
+	}
+	json_decref(o);
+	printf("%.2f %s < %.*s", (double)shared->now_us / 1e6, l->name, (int)nhead, head);
+	if (n > DATA_SHOWN)
+		printf(" %zu bytes", n);
+	else if (n)
+		putchar(' ');
+	for (size_t i = 0; n <= DATA_SHOWN && i < n; i++)
+		if (bytes[i] == '\0' || bytes[i] == '\n')
+			fputs(bytes[i] ? "\\n" : "\\0", stdout);
+		else
+			putchar(bytes[i]);
+	putchar('\n');
+}
+
+void link_pack(struct link *l, const void *data, size_t n, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	json_t *head = json_vpack_ex(NULL, 0, fmt, args);
+	va_end(args);
+	char *text = json_dumps(head, JSON_COMPACT | JSON_REAL_PRECISION(5));
+	link_send(l, text, strlen(text), data, n);
+	free(text);
+	json_decref(head);
+}
+
+void link_record(struct link *l, const char *type, const struct schema *t, const void *record)
+{
+	link_record_data(l, type, t, record, NULL, 0);
+}
+
+void link_record_data(struct link *l, const char *type, const struct schema *t, const void *record, const void *data,
+		      size_t n)
+{
+	struct strbuf head = {0};
+	struct json j;
+
+	json_begin(&j, &head);
+	json_text(&j, "t", type);
+	record_show(t->fields, t->in, record, NULL, &j);
+	json_close_object(&j);
+	link_send(l, head.text, head.n, data, n);
+	strbuf_fini(&head);
+}
+
+/* Reports the end of links, which their owners never hear within another call. */
+static bool links_end(void)
+{
+	bool any = false;
+
+	for (int i = 0; i < nlinks; i++) {
+		struct link *l = links[i];
+		if (!l->over || l->closed)
+			continue;
+		l->closed = any = true;
+		l->events->closed(l->context, l, l->over);
+		if (l->fd >= 0)
+			close(l->fd);
+	}
+	return any;
+}
+
+static struct link *link_named(const char *name)
+{
+	for (int i = nlinks; i--;)
+		if (!links[i]->over && strcmp(links[i]->name, name) == 0)
+			return links[i];
+	return NULL;
+}
+
+/* ---- the port ---- */
+
+static const struct listener_events *port_events;
+static void *port_context;
+
+int listener_open(uv_loop_t *loop, const char *where, struct tls_context *c, const struct listener_limits *limits,
+		  const struct listener_events *e, void *context, struct listener **ret, struct err *err)
+{
+	bool taken = strstr(where, "7001") != NULL;
+
+	say("listen at %s: %s; %d connections, %d and %d strangers, %d links, %d and %d s", where,
+	    taken ? "in use" : "open", limits->connections, limits->strangers, limits->strangers_per_address,
+	    limits->links_per_host, limits->handshake_seconds, limits->idle_seconds);
+	if (taken)
+		return err_set(err, -EADDRINUSE, "%s: in use", where);
+	port_events = e;
+	port_context = context;
+	*ret = (struct listener *)&port_events;
+	return 0;
+}
+
+int listener_port(const struct listener *l)
+{
+	return 7002;
+}
+
+void listener_close(struct listener *l)
+{
+	say("listen no more");
+}
+
+void listener_identity(struct listener *l, struct tls_context *c)
+{
+	say("listen with the new certificate");
+}
+
+void listener_revoke(struct listener *l, const struct revoked *r)
+{
+	say("refuse the removed");
+}
+
+/* ---- the network's other stations, by multicast ---- */
+
+static struct {
+	struct discover what[HEARD];
+	int n, wake[2];
+} air;
+
+int __wrap_discover_open(bool listen);
+int __wrap_discover_open(bool listen)
+{
+	return pipe2(air.wake, O_CLOEXEC | O_NONBLOCK) < 0 ? -errno : air.wake[0];
+}
+
+void __wrap_discover_send(int fd, const struct discover *d);
+void __wrap_discover_send(int fd, const struct discover *d)
+{
+	say("announce %s, port %d", d->name, d->port);
+}
+
+void __wrap_discover_answer(int fd, const struct discover *d, const struct sockaddr_in *to);
+void __wrap_discover_answer(int fd, const struct discover *d, const struct sockaddr_in *to)
+{
+	say("answer: %s, port %d", d->name, d->port);
+}
+
+int __wrap_discover_take(int fd, struct discover *ret, struct sockaddr_in *ret_from);
+int __wrap_discover_take(int fd, struct discover *ret, struct sockaddr_in *ret_from)
+{
+	char byte;
+
+	if (read(fd, &byte, 1) != 1 || !air.n)
+		return 0;
+	*ret = air.what[0];
+	memmove(air.what, air.what + 1, (size_t)--air.n * sizeof *air.what);
+	*ret_from = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x0a000009)};
+	return 1;
+}
+
+/* ---- commands ---- */
+
+static const char *text; /* the recorded file */
+static char dir[64];
+static uv_loop_t *loop;
+static struct pool_home home;
+
+static void path_put(const char *name, struct strbuf *ret)
+{
+	strbuf_clear(ret);
+	strbuf_printf(ret, "%s/%s", dir, name);
+}
+
+int __real_uv_run(uv_loop_t *l, uv_run_mode mode);
+
+/* Runs the loop until nothing is left to do at this time. */
+static void settle(void)
+{
+	for (int i = 0; i < 6 || links_end(); i++) {
+		__real_uv_run(loop, UV_RUN_NOWAIT);
+		controls_read();
+	}
+	fflush(stdout);
+}
+
+static void wait_ms(int64_t ms)
+{
+	int64_t end = shared->now_us + ms * 1000;
+
+	while (shared->now_us < end) {
+		uv_update_time(loop);
+		int64_t left = (end - shared->now_us) / 1000, due = uv_backend_timeout(loop);
+		shared->now_us += (due < 0 || due > left ? left : due ? due : 1) * 1000;
+		settle();
+	}
+}
+
+/* Splits a line into words; the last one takes the rest. Returns their number. */
+static int words_split(char *line, char **words, int most)
+{
+	int n = 0;
+
+	while (line && n < most - 1)
+		words[n++] = strsep(&line, " ");
+	if (line)
+		words[n++] = line;
+	return n;
+}
+
+/* Turns "\\0" and "\\n" into these bytes, in place; returns the length. */
+static size_t unescape(char *s)
+{
+	size_t n = 0;
+
+	for (char *from = s; *from; from++) {
+		bool escaped = *from == '\\' && (from[1] == '0' || from[1] == 'n');
+		from += escaped;
+		s[n++] = !escaped ? *from : *from == 'n' ? '\n' : '\0';
+	}
+	return n;
+}
+
+static void client_connect(const char *name)
+{
+	struct strbuf path = {0};
+	struct err err;
+
+	path_put("socket", &path);
+	link_name = name;
+	if (unix_connect(path.text, 1000, &err) < 0)
+		die(err.text, name);
+	settle();
+	strbuf_fini(&path);
+}
+
+/* Delivers "{HEAD} [DATA]"; DATA may be a number of bytes, as in "*70000". */
+static void frame_deliver(struct link *l, char *rest)
+{
+	json_error_t e;
+	json_t *head = json_loads(rest, JSON_DISABLE_EOF_CHECK, &e);
+	char *data = rest + (head ? e.position : 0), *bulk = NULL;
+	size_t n;
+
+	if (!head)
+		die(rest, "no JSON");
+	data += *data == ' ';
+	if (*data == '*') {
+		n = strtoul(data + 1, NULL, 10);
+		data = bulk = mem_zalloc(n + 1);
+	} else {
+		n = unescape(data);
+	}
+	l->events->frame(l->context, l, head, data, n);
+	free(bulk);
+	json_decref(head);
+}
+
+static void read_file(const char *name, struct strbuf *ret)
+{
+	struct err err;
+
+	if (pool_home_read(&home, name, ret, &err) < 0)
+		die(err.text, name);
+}
+
+/* Makes a key and a request for a certificate, as a station that joins or renews. */
+static void request_make(struct strbuf *key, struct strbuf *ret)
+{
+	struct err err;
+
+	if (pki_key(key, &err) < 0 || pki_request(key->text, ret, &err) < 0)
+		die(err.text, "request");
+}
+
+static void token_make(struct token *ret)
+{
+	char line[TOKEN_SIZE];
+	struct err err;
+
+	if (pool_token_create(&home, BEGIN, 86400, line, &err) < 0 || token_parse(line, ret, &err) < 0)
+		die(err.text, "token");
+}
+
+/* Lets a machine request to join, with a token that is new, or `how` "wrong". */
+static void join_ask(struct link *l, const char *name, const char *how)
+{
+	struct strbuf key = {0}, request = {0};
+	struct token t;
+	json_t *head;
+
+	token_make(&t);
+	request_make(&key, &request);
+	if (strcmp(how, "wrong") == 0)
+		t.secret[0] = t.secret[0] == '0' ? '1' : '0';
+	head = json_pack("{s:s,s:s,s:s,s:s,s:s}", "t", "join", "id", t.id, "secret", t.secret, "name", name, "csr",
+			 request.text);
+	l->events->frame(l->context, l, head, NULL, 0);
+	json_decref(head);
+	strbuf_fini(&key);
+	strbuf_fini(&request);
+}
+
+/* Makes the directory that of another station, which has joined with the next token; the
+ * authority's files are moved to DIR/authority. */
+static void station_become(const char *name)
+{
+	static const char *const files[] = {"ca.key", "ca.crt", "joins.json"};
+	struct strbuf key = {0}, request = {0}, cert = {0}, from = {0};
+	struct pool_home authority;
+	struct pool_conf c;
+	struct token t;
+	struct err err;
+
+	token_make(&t);
+	request_make(&key, &request);
+	if (pool_token_use(&home, t.id, t.secret, name, request.text, BEGIN, &cert, &err) < 0 ||
+	    pool_home_write(&home, "node.key", 0600, key.text, &err) < 0 ||
+	    pool_home_write(&home, "node.crt", 0644, cert.text, &err) < 0 || pool_conf_load(&home, &c, &err) < 0)
+		die(err.text, name);
+	snprintf(c.name, sizeof c.name, "%s", name);
+	pool_conf_store(&home, &c, &err);
+	snprintf(authority.dir, sizeof authority.dir, "%s/authority", dir);
+	mkdir(authority.dir, 0700);
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		read_file(files[i], &cert);
+		pool_home_write(&authority, files[i], 0600, cert.text, &err);
+		path_put(files[i], &from);
+		if (strcmp(files[i], "ca.crt") != 0)
+			unlink(from.text);
+	}
+	strbuf_fini(&key);
+	strbuf_fini(&request);
+	strbuf_fini(&cert);
+	strbuf_fini(&from);
+}
+
+/* Answers the last request for a certificate as the authority does, with one for that name. */
+static void certificate_grant(struct link *l, const char *name)
+{
+	struct cert_names who = {.role = CERT_NODE, .join = 2};
+	struct strbuf cert = {0};
+	struct pool_home authority;
+	struct err err;
+
+	snprintf(authority.dir, sizeof authority.dir, "%s/authority", dir);
+	snprintf(who.name, sizeof who.name, "%s", name);
+	if (pool_certificate_renew(&authority, &who, csr, &cert, &err) < 0)
+		die(err.text, name);
+	json_t *head = json_pack("{s:s,s:s}", "t", "renewed", "certificate", cert.text);
+	l->events->frame(l->context, l, head, NULL, 0);
+	json_decref(head);
+	strbuf_fini(&cert);
+}
+
+/* Lets a station request another certificate. */
+static void certificate_ask(struct link *l)
+{
+	struct strbuf key = {0}, request = {0};
+
+	request_make(&key, &request);
+	json_t *head = json_pack("{s:s,s:s}", "t", "renew", "csr", request.text);
+	l->events->frame(l->context, l, head, NULL, 0);
+	json_decref(head);
+	strbuf_fini(&key);
+	strbuf_fini(&request);
+}
+
+/* Delivers the authority's list of removed stations, with one more. */
+static void removed_deliver(struct link *l, const char *name, int join)
+{
+	static struct removed list;
+	struct strbuf key = {0}, ca = {0}, list_text = {0}, signature = {0};
+	struct err err;
+
+	if (pool_home_read(&home, "authority/ca.key", &key, &err) < 0)
+		read_file("ca.key", &key);
+	read_file("ca.crt", &ca);
+	if (removed_next(&list, key.text, name, (uint64_t)join, &list_text, &signature, &err) < 0 ||
+	    removed_take(&list, ca.text, list_text.text, signature.text, &err) < 0)
+		die(err.text, name);
+	json_t *head = json_pack("{s:s,s:s,s:s}", "t", "removed", "text", list_text.text, "signature", signature.text);
+	l->events->frame(l->context, l, head, NULL, 0);
+	json_decref(head);
+	strbuf_fini(&key);
+	strbuf_fini(&ca);
+	strbuf_fini(&list_text);
+	strbuf_fini(&signature);
+}
+
+/* Sends a line to the socket of `shunt owner`, and prints the answer. */
+static void owner_ask(const char *line)
+{
+	struct strbuf path = {0};
+	char answer[2048];
+	struct err err;
+	ssize_t n;
+
+	path_put(POOL_DOOR, &path);
+	int fd = unix_connect(path.text, 1000, &err);
+	if (fd < 0)
+		die(err.text, line);
+	snprintf(answer, sizeof answer, "%s\n", line);
+	if (write(fd, answer, strlen(answer)) < 0)
+		die(strerror(errno), line);
+	settle();
+	n = recv(fd, answer, sizeof answer, MSG_DONTWAIT);
+	say("owner: %.*s", (int)(n > 0 ? n : 0), answer);
+	close(fd);
+	settle();
+	strbuf_fini(&path);
+}
+
+static void task_command(const char *what, char **w)
+{
+	int number = atoi(w[1]);
+	struct task *t = &tasks[number - 1];
+	char bytes[65536];
+	ssize_t n;
+
+	if (number < 1 || number > ntasks) {
+		say("no such task");
+		return;
+	}
+	if (strcmp(what, "out") == 0 || strcmp(what, "err") == 0) { /* TASK TEXT|*BYTES */
+		size_t size = *w[2] == '*' ? strtoul(w[2] + 1, NULL, 10) : unescape(w[2]);
+		memset(bytes, 'x', sizeof bytes);
+		if (size > sizeof bytes ||
+		    write(*what == 'o' ? t->out : t->err, *w[2] == '*' ? bytes : w[2], size) != (ssize_t)size)
+			die("it can't be written", what);
+	} else if (strcmp(what, "read") == 0) { /* TASK: its input */
+		while ((n = read(t->in, bytes, sizeof bytes)) > 0)
+			say("task %d reads %zd bytes: %.*s", number, n, n < DATA_SHOWN ? (int)n : 0, bytes);
+		say("task %d %s", number, n == 0 ? "is at the end of its input" : "waits for input");
+	} else if (strcmp(what, "deaf") == 0) { /* TASK: it closes its input */
+		shut(&t->in);
+	} else if (strcmp(what, "quiet") == 0) { /* TASK: its output ends */
+		shut(&t->out);
+		shut(&t->err);
+	} else if (strcmp(what, "result") == 0) { /* TASK STATUS MS */
+		struct pool_result r = {.status = atoi(w[2]), .cpu_ms = atoi(w[3])};
+		if (write(t->result, &r, sizeof r) != sizeof r)
+			die("it can't be written", what);
+		shut(&t->result);
+	} else { /* killed TASK: its keeper is gone */
+		shut(&t->out);
+		shut(&t->err);
+		shut(&t->result);
+	}
+}
+
+static void link_command(const char *what, char **w, char *rest)
+{
+	struct link *l = link_named(w[1]);
+
+	if (!l) {
+		say("no such link");
+		return;
+	}
+	if (strcmp(what, "up") == 0) { /* LABEL NAME JOIN: a host has answered */
+		l->who = (struct cert_names){.role = CERT_NODE, .join = strtoull(w[3], NULL, 10)};
+		snprintf(l->who.name, sizeof l->who.name, "%s", w[2]);
+		l->events->ready(l->context, l);
+	} else if (strcmp(what, "frame") == 0) { /* LABEL {HEAD} [DATA|*BYTES] */
+		frame_deliver(l, rest);
+	} else if (strcmp(what, "gone") == 0) { /* LABEL REASON: the other end closes it */
+		l->over = mem_strdup(rest);
+	} else if (strcmp(what, "queued") == 0) { /* LABEL BYTES */
+		l->queued = strtoul(w[2], NULL, 10);
+		if (l->queued < LINK_LOW)
+			l->events->drained(l->context, l);
+	} else if (strcmp(what, "join") == 0) { /* LABEL NAME [wrong] */
+		join_ask(l, w[2], w[3]);
+	} else if (strcmp(what, "grant") == 0) { /* LABEL NAME */
+		certificate_grant(l, w[2]);
+	} else if (strcmp(what, "renew") == 0) { /* LABEL */
+		certificate_ask(l);
+	} else if (strcmp(what, "removed") == 0) { /* LABEL NAME JOIN */
+		removed_deliver(l, w[2], atoi(w[3]));
+	}
+}
+
+/* Carries a command out; returns false if there is none of that name. */
+static bool command_run(const char *line)
+{
+	static const char *const of_links[] = {"up", "frame", "gone", "queued", "join", "grant", "renew", "removed"},
+				 *const of_tasks[] = {"out", "err", "read", "deaf", "quiet", "result", "killed"};
+	static char copy[4096], again[4096];
+	char *w[WORDS] = {0}, *two[4] = {0};
+	struct strbuf bytes = {0};
+	int n;
+
+	snprintf(copy, sizeof copy, "%s", line);
+	snprintf(again, sizeof again, "%s", line);
+	n = words_split(copy, w, WORDS);
+	words_split(again, two, 3); /* word, label, rest */
+	for (int i = n; i < WORDS; i++)
+		w[i] = copy + strlen(line); /* "" */
+	const char *what = w[0];
+	char *rest = two[2] ? two[2] : w[WORDS - 1];
+
+	for (size_t i = 0; i < sizeof of_links / sizeof *of_links; i++)
+		if (strcmp(what, of_links[i]) == 0) {
+			link_command(what, w, rest);
+			return true;
+		}
+	for (size_t i = 0; i < sizeof of_tasks / sizeof *of_tasks; i++)
+		if (strcmp(what, of_tasks[i]) == 0) {
+			task_command(what, w);
+			return true;
+		}
+	if (strcmp(what, "wait") == 0) { /* MS */
+		wait_ms(atoi(w[1]));
+	} else if (strcmp(what, "later") == 0) { /* SECONDS: the wall clock is set ahead */
+		shared->ahead += atoi(w[1]);
+	} else if (strcmp(what, "guest") == 0) { /* LABEL NAME JOIN [server]: a station connects */
+		struct link *l = link_make(w[1], NULL, NULL, -1);
+		l->who = (struct cert_names){.role = *w[4] ? CERT_SERVER : CERT_NODE, .join = strtoull(w[3], NULL, 10)};
+		snprintf(l->who.name, sizeof l->who.name, "%s", w[2]);
+		port_events->link(port_context, l);
+	} else if (strcmp(what, "stranger") == 0) { /* LABEL: a machine without a certificate connects */
+		link_name = w[1];
+		port_events->spool(port_context, open("/dev/null", O_RDONLY | O_CLOEXEC), "10.0.0.9");
+	} else if (strcmp(what, "client") == 0) { /* LABEL */
+		client_connect(w[1]);
+	} else if (strcmp(what, "owner") == 0) { /* LINE */
+		owner_ask(line + 6);
+	} else if (strcmp(what, "seen") == 0) { /* memory|stalls|runnable VALUE */
+		if (strcmp(w[1], "memory") == 0)
+			desk.seen.memory_free = atof(w[2]);
+		else if (strcmp(w[1], "stalls") == 0)
+			desk.seen.memory_stalls = atof(w[2]);
+		else if (strcmp(w[1], "runnable") == 0)
+			desk.seen.runnable = atoi(w[2]);
+	} else if (strcmp(what, "input") == 0) { /* the owner presses a key */
+		desk.input_at = shared->now_us / 1000;
+		snprintf(desk.seen.where, sizeof desk.seen.where, "pts/3");
+		snprintf(desk.seen.who, sizeof desk.seen.who, "ana");
+		desk.listener.input(desk.listener.context);
+	} else if (strcmp(what, "census") == 0) { /* INTERACTIVE BATCH: the owner's processes */
+		desk.interactive = atoi(w[1]);
+		desk.batch = atoi(w[2]);
+	} else if (strcmp(what, "gpus") == 0) { /* N BITS: GPUs, and those that the owner uses */
+		for (int i = 0; i < atoi(w[1]); i++) {
+			char path[128];
+			snprintf(path, sizeof path, "%s/nvidia%d", dir, i);
+			assert_int_equal(file_replace(path, 0600, "", 0, 0), 0);
+		}
+		desk.gpus = strtoul(w[2], NULL, 0);
+	} else if (strcmp(what, "tasks") == 0) { /* RUNNING MS: threads and processor time of each */
+		task_runs = atoi(w[1]);
+		task_spent = atoi(w[2]);
+	} else if (strcmp(what, "busy") == 0) { /* MS: processor time that all have used */
+		char path[128], usage[64];
+		snprintf(path, sizeof path, "%s/cpu.stat", dir);
+		snprintf(usage, sizeof usage, "usage_usec %d000\n", atoi(w[1]));
+		assert_int_equal(file_replace(path, 0600, usage, strlen(usage), 0), 0);
+	} else if (strcmp(what, "hear") == 0 || strcmp(what, "sought") == 0) { /* NAME PORT, or NAME of a newcomer */
+		struct discover d = {.asks = *what == 's', .port = atoi(w[2])};
+		char print[FINGERPRINT_SIZE];
+		read_file("ca.crt", &bytes);
+		pki_fingerprint(bytes.text, print, NULL);
+		snprintf(d.name, sizeof d.name, "%s", w[1]);
+		snprintf(d.print, sizeof d.print, "%.*s", DISCOVER_PRINT, strcmp(w[3], "other") == 0 ? "0" : print);
+		air.what[air.n++] = d;
+		if (write(air.wake[1], "!", 1) != 1)
+			die(strerror(errno), what);
+	} else if (strcmp(what, "cat") == 0) { /* FILE */
+		if (pool_home_read(&home, w[1], &bytes, NULL) < 0)
+			strbuf_puts(&bytes, "there is none");
+		printf("%s%s", bytes.text, bytes.text[bytes.n - 1] == '\n' ? "" : "\n");
+	} else if (strcmp(what, "put") == 0) { /* FILE TEXT */
+		path_put(w[1], &bytes);
+		assert_int_equal(file_replace(bytes.text, 0600, rest, unescape(rest), 0), 0);
+	} else if (strcmp(what, "become") == 0) { /* NAME */
+		station_become(w[1]);
+	} else if (strcmp(what, "term") == 0) {
+		raise(SIGTERM);
+	} else {
+		return false;
+	}
+	strbuf_fini(&bytes);
+	return true;
+}
+
+/* Finds the next command of the run, and prints it; returns false at its end. */
+static bool command_next(char *ret, size_t size)
+{
+	for (;;) {
+		const char *line = text + shared->at;
+		size_t n = strcspn(line, "\n");
+		if (!*line || *line == '=')
+			return false;
+		shared->at += n + (line[n] == '\n');
+		if (*line == '#' || *line == '$')
+			printf("%.*s\n", (int)n, line);
+		fflush(stdout);
+		if (*line == '$' && n > 2) {
+			snprintf(ret, size, "%.*s", (int)n - 2, line + 2);
+			return true;
+		}
+	}
+}
+
+/* Runs a daemon's loop by the commands of the run. */
+int __wrap_uv_run(uv_loop_t *l, uv_run_mode mode);
+int __wrap_uv_run(uv_loop_t *l, uv_run_mode mode)
+{
+	char line[4096];
+
+	if (mode != UV_RUN_DEFAULT)
+		return __real_uv_run(l, mode);
+	loop = l;
+	settle();
+	while (uv_loop_alive(l) && command_next(line, sizeof line)) {
+		if (!command_run(line))
+			die(line, "no such command");
+		settle();
+	}
+	if (uv_loop_alive(l))
+		die("the daemon has not ended", "end of the run");
+	return 0;
+}
+
+/* Runs the program in a process of its own, up to its end. */
+static void program_run(char *line)
+{
+	char *argv[WORDS] = {0};
+	int argc = words_split(line, argv, WORDS), status;
+
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "DIR") == 0)
+			argv[i] = dir;
+	fflush(stdout);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		int rc = pool_main(argc, argv);
+		fflush(stderr);
+		say("exit %d", rc);
+		for (int i = 0; i < nlinks; i++)
+			free(links[i]->over), free(links[i]);
+		exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (status)
+		printf("ERROR: status %d\n", status);
+}
+
+/* Appends what was printed, with six digits after a point, and without what differs from run to
+ * run. */
+static void output_put(const char *from, struct strbuf *out)
+{
+	static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	while (*from) {
+		size_t n = strspn(from, base64);
+		const char *end;
+		if (strncmp(from, "-----BEGIN ", 11) == 0 && (end = strstr(from, "-----END ")) != NULL) {
+			n = strcspn(from + 11, "-");
+			strbuf_printf(out, "[%.*s]", (int)n, from + 11);
+			from = end + 9 + n + 5;
+		} else if (strncmp(from, dir, strlen(dir)) == 0) {
+			strbuf_puts(out, "DIR/");
+			from += strlen(dir);
+		} else if (n >= 40) {
+			strbuf_puts(out, "...");
+			from += n + strspn(from + n, "=");
+		} else {
+			size_t most = *from == '.' ? strspn(from + 1, "0123456789") : 0;
+			n = most > 6 ? 7 : n ? n : 1;
+			strbuf_add(out, from, n);
+			from += most > 6 ? most + 1 : n;
+		}
+	}
+}
+
+/* Begins a run with a directory of its own, which is also that of the devices and of the control
+ * group whose processors the station has. */
+static void run_begin(const char *base, int number)
+{
+	struct strbuf path = {0};
+
+	snprintf(dir, sizeof dir, "%s/%d", base, number);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	snprintf(home.dir, sizeof home.dir, "%s", dir);
+	setenv("SHUNT_POOL_HOME", dir, 1);
+	setenv("SHUNT_OWNER_DEV", dir, 1);
+	path_put("cpu.stat", &path);
+	assert_int_equal(file_replace(path.text, 0600, "usage_usec 0\n", 13, 0), 0);
+	path_put("cpu.max", &path);
+	assert_int_equal(file_replace(path.text, 0600, "200000 100000\n", 14, 0), 0);
+	path_put("memory.max", &path);
+	assert_int_equal(file_replace(path.text, 0600, "67108864\n", 9, 0), 0);
+	strbuf_fini(&path);
+	*shared = (struct shared){.at = shared->at};
+}
+
+static void runs(const char *base)
+{
+	char line[4096];
+	int number = 0;
+
+	while (text[shared->at]) {
+		size_t n = strcspn(text + shared->at, "\n");
+		assert_int_equal(text[shared->at], '=');
+		run_begin(base, ++number);
+		printf("%s%.*s\n", number > 1 ? "\n" : "", (int)n, text + shared->at);
+		shared->at += n + 1;
+		while (command_next(line, sizeof line))
+			if (strncmp(line, "shunt-pool", 10) == 0)
+				program_run(line);
+			else if (!command_run(line))
+				die("no such command", line);
+	}
+}
+
+static void pools(void **state)
+{
+	struct strbuf recorded = {0}, printed = {0}, out = {0};
+	char base[] = "/tmp/shunt-test-XXXXXX", path[64], command[64];
+	int fd;
+
+	assert_non_null(mkdtemp(base));
+	shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(shared != MAP_FAILED);
+	assert_int_equal(file_read(RECORDED, 0, 4 << 20, &recorded), 0);
+	text = recorded.text;
+	snprintf(path, sizeof path, "%s/printed", base);
+	fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	fflush(stdout);
+	for (int i = 0; i < 2; i++)
+		screen[i] = dup(1 + i);
+	dup2(fd, 1);
+	dup2(fd, 2);
+	runs(base);
+	fflush(stdout);
+	for (int i = 0; i < 2; i++) {
+		dup2(screen[i], 1 + i);
+		close(screen[i]);
+	}
+	close(fd);
+	assert_int_equal(file_read(path, 0, 4 << 20, &printed), 0);
+	snprintf(dir, sizeof dir, "%s/", base);
+	output_put(printed.text, &out);
+	if (strstr(out.text, "ERROR"))
+		print_error("%s", strstr(out.text, "ERROR"));
+	assert_null(strstr(out.text, "ERROR"));
+	snprintf(command, sizeof command, "rm -rf %s", base);
+	assert_int_equal(system(command), 0);
+	recorded_compare(RECORDED, "=", &out);
+	munmap(shared, sizeof *shared);
+	shared = NULL;
+	strbuf_fini(&recorded);
+	strbuf_fini(&printed);
+	strbuf_fini(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(pools), CLOSED_TEST};
+
+	signal(SIGPIPE, SIG_IGN);
+	setenv("TZ", "UTC", 1);
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("pools", tests, closed_begin, NULL);
+}
