@@ -61,21 +61,24 @@ static void note_send(const struct errand *e, const char *type, int64_t number, 
 			 data, n);
 }
 
+/* Counts a task that comes to a station, which pool_table_choose() has chosen, or leaves it. */
 static void host_count(struct host *h, int change)
 {
 	struct pool_entry *entry = pool_table_find(&h->pool->table, h->name);
 
 	h->tasks += change;
 	entry->own = h->tasks;
+	if (change < 0)
+		pool_table_ended(&h->pool->table, entry);
 }
 
 static void stage_set(struct errand *e, enum stage stage, struct host *h)
 {
 	struct errands *all = &e->pool->errands;
 
-	if (e->host)
+	if (e->host && e->host != h)
 		host_count(e->host, -1);
-	if (h)
+	if (h && e->host != h)
 		host_count(h, 1);
 	if (e->stage == PLACED)
 		map_remove(&all->placed, e->start.id);
@@ -389,7 +392,6 @@ static bool releases(const struct errand *e, const struct peer_done *done)
 void origin_frame(struct host *h, const char *t, json_t *head, const char *data, size_t n)
 {
 	struct pool *p = h->pool;
-	struct pool_entry *entry = pool_table_find(&p->table, h->name);
 	struct peer_note note;
 	struct peer_done done;
 	struct errand *e;
@@ -408,12 +410,10 @@ void origin_frame(struct host *h, const char *t, json_t *head, const char *data,
 		input_send(e);
 	} else if (strcmp(t, "done") == 0 && record_load(peer_done_frame.fields, 0, head, &done, NULL, NULL) == 0) {
 		bool first = releases(e, &done);
-		pool_table_ended(&p->table, entry);
 		finish(e, &done);
 		if (!first)
 			origin_place(p);
 	} else if (strcmp(t, "lost") == 0) {
-		pool_table_ended(&p->table, entry);
 		again(e);
 	}
 }
@@ -477,10 +477,8 @@ void errands_drop(struct pool *p, struct client *c)
 		next = e->next;
 		if (e->client != c)
 			continue;
-		if (e->stage == PLACED) {
+		if (e->stage == PLACED)
 			note_send(e, "forget", 0, NULL, 0);
-			pool_table_ended(&p->table, pool_table_find(&p->table, e->host->name));
-		}
 		errand_free(e);
 	}
 }
