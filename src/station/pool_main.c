@@ -273,6 +273,7 @@ static const struct option rows[] = {
 static int parse(int argc, char **argv, struct arguments *a, const char **ret_word, struct err *err)
 {
 	char **operand = mem_zalloc((size_t)(argc + 1) * sizeof *operand), *end = "";
+	struct owner_rules rules;
 	int n, rc;
 
 	a->conf = a->pool->conf;
@@ -284,7 +285,9 @@ static int parse(int argc, char **argv, struct arguments *a, const char **ret_wo
 	if (rc == 0 && a->speed)
 		a->conf.speed = strtod(a->speed, &end);
 	if (rc == 0 && a->speed && (*end || !(a->conf.speed > 0.001 && a->conf.speed < 1e6)))
-		return err_set(err, -EINVAL, "--speed %s: it must be a number above 0.001", a->speed);
+		return err_set(err, -EINVAL, "--speed %s: it must be a number above 0.001 and below 1000000", a->speed);
+	if (rc == 0 && strcmp(a->conf.owner, "none") != 0 && (rc = owner_rules_parse(a->conf.owner, &rules, err)) < 0)
+		err_prefix(err, rc, "--owner %s", a->conf.owner);
 	if (rc == 0 && a->policy && !place_find(a->policy, &a->conf.rule.policy))
 		return err_set(err, -EINVAL, "no policy is called %s", a->policy);
 	if (rc == 0)
