@@ -54,7 +54,7 @@ int host_tasks(const struct pool *p, int64_t *ret_cpu_ms)
 
 	*ret_cpu_ms = p->spent_ms;
 	for (const struct host_task *t = p->tasks; t; t = t->next, n++)
-		if (t->stage == RUNNING) {
+		if (t->stage != QUEUED) { /* until its end is counted in spent_ms */
 			int64_t ms;
 			hold_running(t->task.keeper, &ms);
 			*ret_cpu_ms += ms;
