@@ -20,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -33,68 +32,18 @@
 #include "base/file.h"
 #include "base/lines.h"
 #include "base/unixsock.h"
-#include "golden/recorded.h"
+#include "golden/played.h"
 #include "run/hold.h"
 #include "station/gpus.h"
 #include "station/pool_internal.h"
 #include "support/closed.h"
 
 #define RECORDED SHUNT_ROOT "/tests/golden/pools.txt"
-#define BEGIN INT64_C(1000000000) /* wall clock at the beginning of a run */
-#define KEEPER 5000000		  /* number of the first task's keeper, less 1: above all processes */
+#define KEEPER 5000000 /* number of the first task's keeper, less 1: above all processes */
 
-enum { LINKS = 64, TASKS = 32, WORDS = 40, DATA_SHOWN = 100, HEARD = 8 };
+enum { TASKS = 32, WORDS = 40, HEARD = 8 };
 
 int pool_main(int argc, char **argv);
-
-/* ---- the clocks ---- */
-
-/* What a run's processes share. */
-static struct shared {
-	int64_t now_us; /* since the run began */
-	int64_t ahead;	/* seconds that the wall clock was set ahead */
-	size_t at;	/* offset of the next command */
-} * shared;
-
-int clock_gettime(clockid_t id, struct timespec *ret)
-{
-	int64_t us = (shared ? shared->now_us + (id == CLOCK_REALTIME ? shared->ahead * 1000000 : 0) : 0) +
-		     (id == CLOCK_REALTIME ? BEGIN : 1000) * 1000000;
-
-	*ret = (struct timespec){us / 1000000, us % 1000000 * 1000};
-	return 0;
-}
-
-time_t time(time_t *ret)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	if (ret)
-		*ret = t.tv_sec;
-	return t.tv_sec;
-}
-
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *format, ...)
-{
-	va_list args;
-
-	printf("%.2f ", (double)shared->now_us / 1e6);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	putchar('\n');
-	fflush(stdout);
-}
-
-static int screen[2]; /* the test's own standard output and error */
-
-static _Noreturn void die(const char *what, const char *text)
-{
-	dprintf(screen[1], "pools: %s: %s\n", text, what);
-	exit(3);
-}
 
 /* ---- the machine ---- */
 
@@ -222,7 +171,7 @@ int __wrap_pool_task_start(const struct peer_start *s, const struct pool_user *u
 				  .err = ends[2][0],
 				  .control = ends[3][1],
 				  .result = ends[4][0]};
-	printf("%.2f task %d starts in %s, %" PRId64 " KiB%s:", (double)shared->now_us / 1e6, ntasks, s->dir, s->memory,
+	printf("%.2f task %d starts in %s, %" PRId64 " KiB%s:", (double)played->now_us / 1e6, ntasks, s->dir, s->memory,
 	       user->background ? ", in the background" : "");
 	words_put(s->argv);
 	printf(" |");
@@ -290,182 +239,16 @@ static void controls_read(void)
 		}
 }
 
-/* ---- links ---- */
+static char *csr; /* last request for a certificate that was sent */
 
-struct link {
-	char name[64];
-	int fd;
-	const struct link_events *events;
-	void *context;
-	struct cert_names who;
-	size_t queued;
-	char *over; /* why it is closed; NULL: it is open */
-	bool closed;
-};
-static struct link *links[LINKS];
-static int nlinks;
-static const char *link_name; /* name of the link that is opened next */
-static char *csr;	      /* last request for a certificate that was sent */
-
-static struct link *link_make(const char *name, const struct link_events *e, void *context, int fd)
+static void on_sent(const json_t *head)
 {
-	struct link *l = mem_zalloc(sizeof *l);
+	const char *text = json_string_value(json_object_get(head, "csr"));
 
-	*l = (struct link){.fd = fd, .events = e, .context = context};
-	snprintf(l->name, sizeof l->name, "%s", name);
-	if (nlinks == LINKS)
-		die(name, "too many links");
-	return links[nlinks++] = l;
-}
-
-struct link *link_open(uv_loop_t *loop, int fd, struct tls *tls, const struct link_events *e, void *context)
-{
-	return link_make(link_name, e, context, fd);
-}
-
-struct link *link_connect(uv_loop_t *loop, struct tls_context *c, const char *where, enum cert_role expect,
-			  const struct link_events *e, void *context)
-{
-	char name[64];
-
-	snprintf(name, sizeof name, ">%.*s", (int)strcspn(where, ":"), where);
-	say("connect to %s, %s", where, expect == CERT_NODE ? "a station" : "?");
-	return link_make(name, e, context, -1);
-}
-
-void link_events_set(struct link *l, const struct link_events *e, void *context)
-{
-	l->events = e;
-	l->context = context;
-}
-
-void link_trust(struct link *l)
-{
-	say("%s: trusted", l->name);
-}
-
-void link_notice_end(struct link *l)
-{
-}
-
-void link_peer(const struct link *l, struct cert_names *ret)
-{
-	*ret = l->who;
-}
-
-void link_address(const struct link *l, char *ret, size_t size)
-{
-	snprintf(ret, size, "%s", strcmp(l->who.name, "six") == 0 ? "fd00::6" : l->who.name);
-}
-
-size_t link_queued(const struct link *l)
-{
-	return l->queued;
-}
-
-void link_pause(struct link *l, bool pause)
-{
-	say("%s: %s", l->name, pause ? "paused" : "read again");
-}
-
-static void link_over(struct link *l, const char *how, const char *reason)
-{
-	if (l->over)
-		return;
-	say("%s: %s: %s", l->name, how, reason);
-	l->over = mem_strdup(reason);
-}
-
-void link_close(struct link *l, const char *reason)
-{
-	link_over(l, "close", reason);
-}
-
-void link_abort(struct link *l, const char *reason)
-{
-	link_over(l, "abort", reason);
-}
-
-void link_send(struct link *l, const char *head, size_t nhead, const void *data, size_t n)
-{
-	const char *bytes = data;
-	json_t *o = l->over ? NULL : json_loadb(head, nhead, 0, NULL);
-
-	if (l->over)
-		return;
-	if (json_object_get(o, "csr")) {
+	if (text) {
 		free(csr);
-		csr = mem_strdup(json_string_value(json_object_get(o, "csr")));
+		csr = mem_strdup(text);
 	}
-	json_decref(o);
-	printf("%.2f %s < %.*s", (double)shared->now_us / 1e6, l->name, (int)nhead, head);
-	if (n > DATA_SHOWN)
-		printf(" %zu bytes", n);
-	else if (n)
-		putchar(' ');
-	for (size_t i = 0; n <= DATA_SHOWN && i < n; i++)
-		if (bytes[i] == '\0' || bytes[i] == '\n')
-			fputs(bytes[i] ? "\\n" : "\\0", stdout);
-		else
-			putchar(bytes[i]);
-	putchar('\n');
-}
-
-void link_pack(struct link *l, const void *data, size_t n, const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	json_t *head = json_vpack_ex(NULL, 0, fmt, args);
-	va_end(args);
-	char *text = json_dumps(head, JSON_COMPACT | JSON_REAL_PRECISION(5));
-	link_send(l, text, strlen(text), data, n);
-	free(text);
-	json_decref(head);
-}
-
-void link_record(struct link *l, const char *type, const struct schema *t, const void *record)
-{
-	link_record_data(l, type, t, record, NULL, 0);
-}
-
-void link_record_data(struct link *l, const char *type, const struct schema *t, const void *record, const void *data,
-		      size_t n)
-{
-	struct strbuf head = {0};
-	struct json j;
-
-	json_begin(&j, &head);
-	json_text(&j, "t", type);
-	record_show(t->fields, t->in, record, NULL, &j);
-	json_close_object(&j);
-	link_send(l, head.text, head.n, data, n);
-	strbuf_fini(&head);
-}
-
-/* Reports the end of links, which their owners never hear within another call. */
-static bool links_end(void)
-{
-	bool any = false;
-
-	for (int i = 0; i < nlinks; i++) {
-		struct link *l = links[i];
-		if (!l->over || l->closed)
-			continue;
-		l->closed = any = true;
-		l->events->closed(l->context, l, l->over);
-		if (l->fd >= 0)
-			close(l->fd);
-	}
-	return any;
-}
-
-static struct link *link_named(const char *name)
-{
-	for (int i = nlinks; i--;)
-		if (!links[i]->over && strcmp(links[i]->name, name) == 0)
-			return links[i];
-	return NULL;
 }
 
 /* ---- the port ---- */
@@ -549,7 +332,6 @@ int __wrap_discover_take(int fd, struct discover *ret, struct sockaddr_in *ret_f
 
 /* ---- commands ---- */
 
-static const char *text; /* the recorded file */
 static char dir[64];
 static uv_loop_t *loop;
 static struct pool_home home;
@@ -560,88 +342,17 @@ static void path_put(const char *name, struct strbuf *ret)
 	strbuf_printf(ret, "%s/%s", dir, name);
 }
 
-int __real_uv_run(uv_loop_t *l, uv_run_mode mode);
-
-/* Runs the loop until nothing is left to do at this time. */
-static void settle(void)
-{
-	for (int i = 0; i < 6 || links_end(); i++) {
-		__real_uv_run(loop, UV_RUN_NOWAIT);
-		controls_read();
-	}
-	fflush(stdout);
-}
-
-static void wait_ms(int64_t ms)
-{
-	int64_t end = shared->now_us + ms * 1000;
-
-	while (shared->now_us < end) {
-		uv_update_time(loop);
-		int64_t left = (end - shared->now_us) / 1000, due = uv_backend_timeout(loop);
-		shared->now_us += (due < 0 || due > left ? left : due ? due : 1) * 1000;
-		settle();
-	}
-}
-
-/* Splits a line into words; the last one takes the rest. Returns their number. */
-static int words_split(char *line, char **words, int most)
-{
-	int n = 0;
-
-	while (line && n < most - 1)
-		words[n++] = strsep(&line, " ");
-	if (line)
-		words[n++] = line;
-	return n;
-}
-
-/* Turns "\\0" and "\\n" into these bytes, in place; returns the length. */
-static size_t unescape(char *s)
-{
-	size_t n = 0;
-
-	for (char *from = s; *from; from++) {
-		bool escaped = *from == '\\' && (from[1] == '0' || from[1] == 'n');
-		from += escaped;
-		s[n++] = !escaped ? *from : *from == 'n' ? '\n' : '\0';
-	}
-	return n;
-}
-
 static void client_connect(const char *name)
 {
 	struct strbuf path = {0};
 	struct err err;
 
 	path_put("socket", &path);
-	link_name = name;
+	played_name = name;
 	if (unix_connect(path.text, 1000, &err) < 0)
 		die(err.text, name);
-	settle();
+	played_settle(loop, controls_read);
 	strbuf_fini(&path);
-}
-
-/* Delivers "{HEAD} [DATA]"; DATA may be a number of bytes, as in "*70000". */
-static void frame_deliver(struct link *l, char *rest)
-{
-	json_error_t e;
-	json_t *head = json_loads(rest, JSON_DISABLE_EOF_CHECK, &e);
-	char *data = rest + (head ? e.position : 0), *bulk = NULL;
-	size_t n;
-
-	if (!head)
-		die(rest, "no JSON");
-	data += *data == ' ';
-	if (*data == '*') {
-		n = strtoul(data + 1, NULL, 10);
-		data = bulk = mem_zalloc(n + 1);
-	} else {
-		n = unescape(data);
-	}
-	l->events->frame(l->context, l, head, data, n);
-	free(bulk);
-	json_decref(head);
 }
 
 static void read_file(const char *name, struct strbuf *ret)
@@ -666,7 +377,7 @@ static void token_make(struct token *ret)
 	char line[TOKEN_SIZE];
 	struct err err;
 
-	if (pool_token_create(&home, BEGIN, 86400, line, &err) < 0 || token_parse(line, ret, &err) < 0)
+	if (pool_token_create(&home, PLAYED_BEGIN, 86400, line, &err) < 0 || token_parse(line, ret, &err) < 0)
 		die(err.text, "token");
 }
 
@@ -702,7 +413,7 @@ static void station_become(const char *name)
 
 	token_make(&t);
 	request_make(&key, &request);
-	if (pool_token_use(&home, t.id, t.secret, name, request.text, BEGIN, &cert, &err) < 0 ||
+	if (pool_token_use(&home, t.id, t.secret, name, request.text, PLAYED_BEGIN, &cert, &err) < 0 ||
 	    pool_home_write(&home, "node.key", 0600, key.text, &err) < 0 ||
 	    pool_home_write(&home, "node.crt", 0644, cert.text, &err) < 0 || pool_conf_load(&home, &c, &err) < 0)
 		die(err.text, name);
@@ -791,11 +502,11 @@ static void owner_ask(const char *line)
 	snprintf(answer, sizeof answer, "%s\n", line);
 	if (write(fd, answer, strlen(answer)) < 0)
 		die(strerror(errno), line);
-	settle();
+	played_settle(loop, controls_read);
 	n = recv(fd, answer, sizeof answer, MSG_DONTWAIT);
 	say("owner: %.*s", (int)(n > 0 ? n : 0), answer);
 	close(fd);
-	settle();
+	played_settle(loop, controls_read);
 	strbuf_fini(&path);
 }
 
@@ -818,7 +529,7 @@ static void task_command(const char *what, char **w)
 			die("it can't be written", what);
 	} else if (strcmp(what, "read") == 0) { /* TASK: its input */
 		while ((n = read(t->in, bytes, sizeof bytes)) > 0)
-			say("task %d reads %zd bytes: %.*s", number, n, n < DATA_SHOWN ? (int)n : 0, bytes);
+			say("task %d reads %zd bytes: %.*s", number, n, n < PLAYED_SHOWN ? (int)n : 0, bytes);
 		say("task %d %s", number, n == 0 ? "is at the end of its input" : "waits for input");
 	} else if (strcmp(what, "deaf") == 0) { /* TASK: it closes its input */
 		shut(&t->in);
@@ -839,7 +550,7 @@ static void task_command(const char *what, char **w)
 
 static void link_command(const char *what, char **w, char *rest)
 {
-	struct link *l = link_named(w[1]);
+	struct link *l = played_find(w[1]);
 
 	if (!l) {
 		say("no such link");
@@ -850,7 +561,7 @@ static void link_command(const char *what, char **w, char *rest)
 		snprintf(l->who.name, sizeof l->who.name, "%s", w[2]);
 		l->events->ready(l->context, l);
 	} else if (strcmp(what, "frame") == 0) { /* LABEL {HEAD} [DATA|*BYTES] */
-		frame_deliver(l, rest);
+		played_deliver(l, rest);
 	} else if (strcmp(what, "gone") == 0) { /* LABEL REASON: the other end closes it */
 		l->over = mem_strdup(rest);
 	} else if (strcmp(what, "queued") == 0) { /* LABEL BYTES */
@@ -898,16 +609,16 @@ static bool command_run(const char *line)
 			return true;
 		}
 	if (strcmp(what, "wait") == 0) { /* MS */
-		wait_ms(atoi(w[1]));
+		played_wait(loop, atoi(w[1]), controls_read);
 	} else if (strcmp(what, "later") == 0) { /* SECONDS: the wall clock is set ahead */
-		shared->ahead += atoi(w[1]);
+		played->ahead += atoi(w[1]);
 	} else if (strcmp(what, "guest") == 0) { /* LABEL NAME JOIN [server]: a station connects */
-		struct link *l = link_make(w[1], NULL, NULL, -1);
+		struct link *l = played_link(w[1], NULL, NULL, -1);
 		l->who = (struct cert_names){.role = *w[4] ? CERT_SERVER : CERT_NODE, .join = strtoull(w[3], NULL, 10)};
 		snprintf(l->who.name, sizeof l->who.name, "%s", w[2]);
 		port_events->link(port_context, l);
 	} else if (strcmp(what, "stranger") == 0) { /* LABEL: a machine without a certificate connects */
-		link_name = w[1];
+		played_name = w[1];
 		port_events->spool(port_context, open("/dev/null", O_RDONLY | O_CLOEXEC), "10.0.0.9");
 	} else if (strcmp(what, "client") == 0) { /* LABEL */
 		client_connect(w[1]);
@@ -921,7 +632,7 @@ static bool command_run(const char *line)
 		else if (strcmp(w[1], "runnable") == 0)
 			desk.seen.runnable = atoi(w[2]);
 	} else if (strcmp(what, "input") == 0) { /* the owner presses a key */
-		desk.input_at = shared->now_us / 1000;
+		desk.input_at = played->now_us / 1000;
 		snprintf(desk.seen.where, sizeof desk.seen.where, "pts/3");
 		snprintf(desk.seen.who, sizeof desk.seen.who, "ana");
 		desk.listener.input(desk.listener.context);
@@ -971,26 +682,8 @@ static bool command_run(const char *line)
 	return true;
 }
 
-/* Finds the next command of the run, and prints it; returns false at its end. */
-static bool command_next(char *ret, size_t size)
-{
-	for (;;) {
-		const char *line = text + shared->at;
-		size_t n = strcspn(line, "\n");
-		if (!*line || *line == '=')
-			return false;
-		shared->at += n + (line[n] == '\n');
-		if (*line == '#' || *line == '$')
-			printf("%.*s\n", (int)n, line);
-		fflush(stdout);
-		if (*line == '$' && n > 2) {
-			snprintf(ret, size, "%.*s", (int)n - 2, line + 2);
-			return true;
-		}
-	}
-}
-
 /* Runs a daemon's loop by the commands of the run. */
+int __real_uv_run(uv_loop_t *l, uv_run_mode mode);
 int __wrap_uv_run(uv_loop_t *l, uv_run_mode mode);
 int __wrap_uv_run(uv_loop_t *l, uv_run_mode mode)
 {
@@ -999,11 +692,11 @@ int __wrap_uv_run(uv_loop_t *l, uv_run_mode mode)
 	if (mode != UV_RUN_DEFAULT)
 		return __real_uv_run(l, mode);
 	loop = l;
-	settle();
-	while (uv_loop_alive(l) && command_next(line, sizeof line)) {
+	played_settle(loop, controls_read);
+	while (uv_loop_alive(l) && played_next(line, sizeof line)) {
 		if (!command_run(line))
 			die(line, "no such command");
-		settle();
+		played_settle(loop, controls_read);
 	}
 	if (uv_loop_alive(l))
 		die("the daemon has not ended", "end of the run");
@@ -1026,41 +719,11 @@ static void program_run(char *line)
 		int rc = pool_main(argc, argv);
 		fflush(stderr);
 		say("exit %d", rc);
-		for (int i = 0; i < nlinks; i++)
-			free(links[i]->over), free(links[i]);
 		exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	if (status)
 		printf("ERROR: status %d\n", status);
-}
-
-/* Appends what was printed, with six digits after a point, and without what differs from run to
- * run. */
-static void output_put(const char *from, struct strbuf *out)
-{
-	static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	while (*from) {
-		size_t n = strspn(from, base64);
-		const char *end;
-		if (strncmp(from, "-----BEGIN ", 11) == 0 && (end = strstr(from, "-----END ")) != NULL) {
-			n = strcspn(from + 11, "-");
-			strbuf_printf(out, "[%.*s]", (int)n, from + 11);
-			from = end + 9 + n + 5;
-		} else if (strncmp(from, dir, strlen(dir)) == 0) {
-			strbuf_puts(out, "DIR/");
-			from += strlen(dir);
-		} else if (n >= 40) {
-			strbuf_puts(out, "...");
-			from += n + strspn(from + n, "=");
-		} else {
-			size_t most = *from == '.' ? strspn(from + 1, "0123456789") : 0;
-			n = most > 6 ? 7 : n ? n : 1;
-			strbuf_add(out, from, n);
-			from += most > 6 ? most + 1 : n;
-		}
-	}
 }
 
 /* Begins a run with a directory of its own, which is also that of the devices and of the control
@@ -1069,6 +732,8 @@ static void run_begin(const char *base, int number)
 {
 	struct strbuf path = {0};
 
+	if (!base)
+		return;
 	snprintf(dir, sizeof dir, "%s/%d", base, number);
 	assert_int_equal(mkdir(dir, 0700), 0);
 	snprintf(home.dir, sizeof home.dir, "%s", dir);
@@ -1081,67 +746,19 @@ static void run_begin(const char *base, int number)
 	path_put("memory.max", &path);
 	assert_int_equal(file_replace(path.text, 0600, "67108864\n", 9, 0), 0);
 	strbuf_fini(&path);
-	*shared = (struct shared){.at = shared->at};
 }
 
-static void runs(const char *base)
+static void program_or_command(char *line)
 {
-	char line[4096];
-	int number = 0;
-
-	while (text[shared->at]) {
-		size_t n = strcspn(text + shared->at, "\n");
-		assert_int_equal(text[shared->at], '=');
-		run_begin(base, ++number);
-		printf("%s%.*s\n", number > 1 ? "\n" : "", (int)n, text + shared->at);
-		shared->at += n + 1;
-		while (command_next(line, sizeof line))
-			if (strncmp(line, "shunt-pool", 10) == 0)
-				program_run(line);
-			else if (!command_run(line))
-				die("no such command", line);
-	}
+	if (strncmp(line, "shunt-pool", 10) == 0)
+		program_run(line);
+	else if (!command_run(line))
+		die("no such command", line);
 }
 
 static void pools(void **state)
 {
-	struct strbuf recorded = {0}, printed = {0}, out = {0};
-	char base[] = "/tmp/shunt-test-XXXXXX", path[64], command[64];
-	int fd;
-
-	assert_non_null(mkdtemp(base));
-	shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	assert_true(shared != MAP_FAILED);
-	assert_int_equal(file_read(RECORDED, 0, 4 << 20, &recorded), 0);
-	text = recorded.text;
-	snprintf(path, sizeof path, "%s/printed", base);
-	fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-	fflush(stdout);
-	for (int i = 0; i < 2; i++)
-		screen[i] = dup(1 + i);
-	dup2(fd, 1);
-	dup2(fd, 2);
-	runs(base);
-	fflush(stdout);
-	for (int i = 0; i < 2; i++) {
-		dup2(screen[i], 1 + i);
-		close(screen[i]);
-	}
-	close(fd);
-	assert_int_equal(file_read(path, 0, 4 << 20, &printed), 0);
-	snprintf(dir, sizeof dir, "%s/", base);
-	output_put(printed.text, &out);
-	if (strstr(out.text, "ERROR"))
-		print_error("%s", strstr(out.text, "ERROR"));
-	assert_null(strstr(out.text, "ERROR"));
-	snprintf(command, sizeof command, "rm -rf %s", base);
-	assert_int_equal(system(command), 0);
-	recorded_compare(RECORDED, "=", &out);
-	munmap(shared, sizeof *shared);
-	shared = NULL;
-	strbuf_fini(&recorded);
-	strbuf_fini(&printed);
-	strbuf_fini(&out);
+	played_record(RECORDED, run_begin, program_or_command);
 }
 
 int main(void)
@@ -1150,6 +767,7 @@ int main(void)
 
 	signal(SIGPIPE, SIG_IGN);
 	setenv("TZ", "UTC", 1);
+	played_sent = on_sent;
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests_name("pools", tests, closed_begin, NULL);
 }
