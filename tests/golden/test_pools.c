@@ -527,6 +527,12 @@ static void task_command(const char *what, char **w)
 		if (size > sizeof bytes ||
 		    write(*what == 'o' ? t->out : t->err, *w[2] == '*' ? bytes : w[2], size) != (ssize_t)size)
 			die("it can't be written", what);
+	} else if (strcmp(what, "flood") == 0) { /* TASK N: writes full pipes until nobody reads, at most N */
+		int full = 0;
+		memset(bytes, 'x', sizeof bytes);
+		for (; full < atoi(w[2]) && write(t->out, bytes, sizeof bytes) == sizeof bytes; full++)
+			played_settle(loop, NULL);
+		say("task %d has written %d times", number, full);
 	} else if (strcmp(what, "read") == 0) { /* TASK: its input */
 		while ((n = read(t->in, bytes, sizeof bytes)) > 0)
 			say("task %d reads %zd bytes: %.*s", number, n, n < PLAYED_SHOWN ? (int)n : 0, bytes);
@@ -583,7 +589,8 @@ static void link_command(const char *what, char **w, char *rest)
 static bool command_run(const char *line)
 {
 	static const char *const of_links[] = {"up", "frame", "gone", "queued", "join", "grant", "renew", "removed"},
-				 *const of_tasks[] = {"out", "err", "read", "deaf", "quiet", "result", "killed"};
+				 *const of_tasks[] = {"out",  "err",   "flood",	 "read",
+						      "deaf", "quiet", "result", "killed"};
 	static char copy[4096], again[4096];
 	char *w[WORDS] = {0}, *two[4] = {0};
 	struct strbuf bytes = {0};
@@ -635,6 +642,7 @@ static bool command_run(const char *line)
 		desk.input_at = played->now_us / 1000;
 		snprintf(desk.seen.where, sizeof desk.seen.where, "pts/3");
 		snprintf(desk.seen.who, sizeof desk.seen.who, "ana");
+		say("terminals of others count: %s", desk.listener.counts(desk.listener.context, 0, 7) ? "yes" : "no");
 		desk.listener.input(desk.listener.context);
 	} else if (strcmp(what, "census") == 0) { /* INTERACTIVE BATCH: the owner's processes */
 		desk.interactive = atoi(w[1]);
@@ -673,8 +681,25 @@ static bool command_run(const char *line)
 		assert_int_equal(file_replace(bytes.text, 0600, rest, unescape(rest), 0), 0);
 	} else if (strcmp(what, "become") == 0) { /* NAME */
 		station_become(w[1]);
+	} else if (strcmp(what, "strangers") == 0) { /* LABEL N: as many at once; those accepted hang up */
+		int accepted = 0;
+		played_name = w[1];
+		for (int i = 0; i < atoi(w[2]); i++)
+			port_events->spool(port_context, open("/dev/null", O_RDONLY | O_CLOEXEC), "10.0.0.9");
+		for (struct link *l; (l = played_find(w[1])) != NULL; accepted++)
+			l->over = mem_strdup("hung up");
+		say("%d accepted", accepted);
+	} else if (strcmp(what, "lose") == 0) { /* LABEL ID N CLIENT: a task, as often as it is placed again */
+		for (int i = 0; i < atoi(w[3]); i++) {
+			char lost[64], go[] = "{\"t\":\"go\"}";
+			snprintf(lost, sizeof lost, "{\"t\":\"lost\",\"id\":%d}", atoi(w[2]) + i);
+			played_deliver(played_find(w[1]), lost);
+			played_deliver(played_find(w[4]), go);
+		}
 	} else if (strcmp(what, "term") == 0) {
 		raise(SIGTERM);
+	} else if (strcmp(what, "int") == 0) {
+		raise(SIGINT);
 	} else {
 		return false;
 	}
