@@ -420,7 +420,9 @@ static void command(char *line)
 	const char *hosts[8];
 	struct strbuf bytes = {0};
 	struct link *link;
+	bool silent = strncmp(line, "silent ", 7) == 0; /* nothing is read before the next command */
 
+	line += silent ? 7 : 0;
 	snprintf(copy, sizeof copy, "%s", line);
 	int n = words_split(copy, w, WORDS);
 	for (int i = n; i < WORDS; i++)
@@ -505,7 +507,8 @@ static void command(char *line)
 	} else {
 		die("no such command", line);
 	}
-	played_settle(&loop, nursery_read);
+	if (!silent)
+		played_settle(&loop, nursery_read);
 	strbuf_fini(&bytes);
 }
 
