@@ -218,7 +218,8 @@ bool played_ends(void)
 		}
 		memmove(links + i, links + i + 1, (size_t)(--nlinks - i) * sizeof *links);
 		any = true;
-		l->events->closed(l->context, l, l->over);
+		if (l->events->closed)
+			l->events->closed(l->context, l, l->over);
 		if (l->fd >= 0)
 			close(l->fd);
 		free(l->over);
@@ -258,12 +259,10 @@ void played_deliver(struct link *l, char *rest)
 
 /* ---- the loop ---- */
 
-int __real_uv_run(uv_loop_t *l, uv_run_mode mode);
-
 void played_settle(uv_loop_t *loop, void (*each)(void))
 {
 	for (int i = 0; i < 6 || played_ends(); i++) {
-		__real_uv_run(loop, UV_RUN_NOWAIT);
+		uv_run(loop, UV_RUN_NOWAIT);
 		if (each)
 			each();
 	}

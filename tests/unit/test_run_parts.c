@@ -86,6 +86,12 @@ uid_t __wrap_geteuid(void)
 	return base.euid;
 }
 
+gid_t __wrap_getegid(void);
+gid_t __wrap_getegid(void)
+{
+	return 55;
+}
+
 static void look(const char *user)
 {
 	struct strbuf answer = {0};
@@ -124,7 +130,7 @@ static void test_user(void **state)
 	get_fails(0, 0, "root", true, "the user root has not been looked up on this host");
 	base.euid = 1000;
 	assert_int_equal(identity_get(1000, 7, "who", false, &who, &err), 0);
-	assert_true(who.uid == 1000 && who.gid == getegid() && !who.change && who.ngroups == 0 && !who.home);
+	assert_true(who.uid == 1000 && who.gid == 55 && !who.change && who.ngroups == 0 && !who.home);
 	assert_int_equal(identity_get(BY_NAME, 7, "ana", false, &who, &err), 0);
 	get_fails(
 		1001, 7, "bo", false,
@@ -137,6 +143,11 @@ static void test_user(void **state)
 	assert_string_equal(who.shell, "/bin/sh");
 	base.home = "/home/ana";
 	base.shell = "/bin/zsh";
+	base.groups = 0;
+	look("ana"); /* the primary group counts all the same */
+	assert_int_equal(identity_get(1000, 100, "ana", false, &who, &err), 0);
+	get_fails(1000, 101, "ana", false, "the user ana is not in the group 101 on this host");
+	base.groups = 3;
 }
 
 static void test_user_unknown(void **state)
@@ -454,7 +465,12 @@ static void test_node_file(void **state)
 	assert_file(gpu, "n1-gpu0\n", 0644);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_nlink, 2);
-	assert_int_equal(room_make(&o, &who, &err), 0); /* once more */
+	o.nodefile = "n9\n"; /* another attempt: what others have of the first text stays */
+	assert_int_equal(room_make(&o, &who, &err), 0);
+	assert_file(path, "n9\n", 0644);
+	o.nodefile = "n1\nn2\n";
+	assert_int_equal(room_make(&o, &who, &err), 0);
+	assert_file(path, "n1\nn2\n", 0644);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_nlink, 2);
 	/* in a directory of the attempt's own, which is kept for the next one */
