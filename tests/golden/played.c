@@ -45,10 +45,14 @@ time_t time(time_t *ret)
 	return t.tv_sec;
 }
 
+bool played_quiet;
+
 void say(const char *format, ...)
 {
 	va_list args;
 
+	if (played_quiet)
+		return;
 	printf("%.2f ", (double)played->now_us / 1e6);
 	va_start(args, format);
 	vprintf(format, args);

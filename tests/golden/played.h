@@ -25,6 +25,7 @@ struct played {
 extern struct played *played;
 
 void say(const char *format, ...) __attribute__((format(printf, 1, 2))); /* prints a line with the time */
+extern bool played_quiet;						 /* nothing is said */
 _Noreturn void die(const char *what, const char *text);			 /* the test itself is wrong */
 
 /* ---- links ---- */

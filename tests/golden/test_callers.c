@@ -177,6 +177,18 @@ static void service_begin(char **w)
 	assert_int_equal(tasks_start(&loop, &o, &tasks, &err), 0);
 }
 
+static void user_connect(const char *name)
+{
+	char path[100];
+	struct err err;
+
+	snprintf(path, sizeof path, "%s/socket", dir);
+	played_name = name;
+	int fd = unix_connect(path, 1000, &err);
+	settle();
+	close(fd);
+}
+
 static struct link *link_of(const char *name)
 {
 	struct link *l = played_find(name);
@@ -266,11 +278,16 @@ static void command(char *line)
 		shepherd[nshepherds].fd = unix_listen(bytes.text, 0600, &err);
 		fcntl(shepherd[nshepherds++].fd, F_SETFL, O_NONBLOCK);
 	} else if (strcmp(what, "user") == 0) { /* LABEL */
-		strbuf_printf(&bytes, "%s/socket", dir);
-		played_name = w[1];
-		int fd = unix_connect(bytes.text, 1000, &err);
-		settle();
-		close(fd);
+		user_connect(w[1]);
+	} else if (strcmp(what, "users") == 0) { /* N: one after the other; each leaves */
+		played_quiet = true;
+		for (int i = 0; i < atoi(w[1]); i++) {
+			user_connect("visitor");
+			if ((l = played_find("visitor")) != NULL)
+				l->over = mem_strdup("gone");
+			settle();
+		}
+		played_quiet = false;
 	} else if (strcmp(what, "peer") == 0) { /* LABEL NAME node|server JOIN {FIRST} */
 		peer_connect(w, text);
 	} else if (strcmp(what, "enter") == 0) { /* LABEL TAG NODE ADDRESS JOIN */

@@ -32,9 +32,8 @@
 #include "base/file.h"
 #include "base/lines.h"
 #include "base/unixsock.h"
+#include "golden/desk.h"
 #include "golden/played.h"
-#include "run/hold.h"
-#include "station/gpus.h"
 #include "station/pool_internal.h"
 #include "support/closed.h"
 
@@ -52,16 +51,6 @@ int __wrap_uname(struct utsname *ret)
 {
 	*ret = (struct utsname){.machine = "x86_64"};
 	return 0;
-}
-
-long __real_sysconf(int name);
-long __wrap_sysconf(int name);
-long __wrap_sysconf(int name)
-{
-	return name == _SC_NPROCESSORS_ONLN ? 4
-	       : name == _SC_PHYS_PAGES	    ? 1000000
-	       : name == _SC_PAGESIZE	    ? 4096
-					    : __real_sysconf(name);
 }
 
 pid_t __wrap_getpid(void);
@@ -84,55 +73,13 @@ void __wrap_cgroup_fini(struct cgroup *c)
 
 /* ---- the owner ---- */
 
-static struct {
-	struct senses_listener listener;
-	struct seen seen;
-	int64_t input_at; /* ms since the run began; -1: none */
-	int interactive, batch;
-	uint64_t gpus;
-} desk = {.input_at = -1, .seen = {.memory_free = 90}};
-
-struct senses *__wrap_senses_create(uv_loop_t *loop, const char *dev, const struct senses_listener *l);
-struct senses *__wrap_senses_create(uv_loop_t *loop, const char *dev, const struct senses_listener *l)
-{
-	desk.listener = *l;
-	return (struct senses *)&desk;
-}
-
-void __wrap_senses_destroy(struct senses *s);
-void __wrap_senses_destroy(struct senses *s)
-{
-}
-
-void __wrap_senses_look(struct senses *s);
-void __wrap_senses_look(struct senses *s)
-{
-}
-
-void __wrap_senses_get(const struct senses *s, struct seen *ret);
-void __wrap_senses_get(const struct senses *s, struct seen *ret)
-{
-	*ret = desk.seen;
-	ret->input = desk.input_at < 0 ? OWNER_NO_INPUT : 1000000 + desk.input_at;
-}
-
-int __wrap_senses_devices(const struct senses *s);
-int __wrap_senses_devices(const struct senses *s)
-{
-	return 2;
-}
+static int interactive, batch; /* processes of the owner */
 
 void __wrap_census_take(const pid_list *ours, int *ret_interactive, int *ret_batch);
 void __wrap_census_take(const pid_list *ours, int *ret_interactive, int *ret_batch)
 {
-	*ret_interactive = desk.interactive;
-	*ret_batch = desk.batch;
-}
-
-uint64_t __wrap_owner_gpus(const char *dev, const pid_list *ours);
-uint64_t __wrap_owner_gpus(const char *dev, const pid_list *ours)
-{
-	return desk.gpus;
+	*ret_interactive = interactive;
+	*ret_batch = batch;
 }
 
 /* ---- tasks ---- */
@@ -142,8 +89,6 @@ static struct task {
 	const struct pool_lease *lease;
 } tasks[TASKS];
 static int ntasks;
-static int task_runs;	   /* running threads of each task */
-static int64_t task_spent; /* ms of processor time of each */
 
 static void words_put(const char *const *words)
 {
@@ -184,38 +129,6 @@ void __wrap_pool_task_end(const struct pool_task *t, const struct pool_user *use
 void __wrap_pool_task_end(const struct pool_task *t, const struct pool_user *user)
 {
 	say("task %d is ended", t->keeper - KEEPER);
-}
-
-bool __wrap_hold_stop(pid_t keeper, const char *tag);
-bool __wrap_hold_stop(pid_t keeper, const char *tag)
-{
-	say("task %d: stop, %s", keeper - KEEPER, tag);
-	return true;
-}
-
-void __wrap_hold_continue(pid_t keeper, const char *tag, bool stopped);
-void __wrap_hold_continue(pid_t keeper, const char *tag, bool stopped)
-{
-	say("task %d: continue%s, %s", keeper - KEEPER, stopped ? ", stopped" : "", tag);
-}
-
-void __wrap_hold_reclaim(pid_t keeper, const char *tag);
-void __wrap_hold_reclaim(pid_t keeper, const char *tag)
-{
-	say("task %d: reclaim, %s", keeper - KEEPER, tag);
-}
-
-void __wrap_hold_memory(pid_t keeper, const char *tag, int64_t spare);
-void __wrap_hold_memory(pid_t keeper, const char *tag, int64_t spare)
-{
-	say("task %d: %" PRId64 " MB more for all, %s", keeper - KEEPER, spare / 1000000, tag);
-}
-
-int __wrap_hold_running(pid_t keeper, int64_t *ret_cpu_ms);
-int __wrap_hold_running(pid_t keeper, int64_t *ret_cpu_ms)
-{
-	*ret_cpu_ms = task_spent;
-	return task_runs;
 }
 
 static void shut(int *fd)
@@ -487,29 +400,6 @@ static void removed_deliver(struct link *l, const char *name, int join)
 	strbuf_fini(&signature);
 }
 
-/* Sends a line to the socket of `shunt owner`, and prints the answer. */
-static void owner_ask(const char *line)
-{
-	struct strbuf path = {0};
-	char answer[2048];
-	struct err err;
-	ssize_t n;
-
-	path_put(POOL_DOOR, &path);
-	int fd = unix_connect(path.text, 1000, &err);
-	if (fd < 0)
-		die(err.text, line);
-	snprintf(answer, sizeof answer, "%s\n", line);
-	if (write(fd, answer, strlen(answer)) < 0)
-		die(strerror(errno), line);
-	played_settle(loop, controls_read);
-	n = recv(fd, answer, sizeof answer, MSG_DONTWAIT);
-	say("owner: %.*s", (int)(n > 0 ? n : 0), answer);
-	close(fd);
-	played_settle(loop, controls_read);
-	strbuf_fini(&path);
-}
-
 static void task_command(const char *what, char **w)
 {
 	int number = atoi(w[1]);
@@ -615,6 +505,8 @@ static bool command_run(const char *line)
 			task_command(what, w);
 			return true;
 		}
+	if (desk_command(w, dir))
+		return true;
 	if (strcmp(what, "wait") == 0) { /* MS */
 		played_wait(loop, atoi(w[1]), controls_read);
 	} else if (strcmp(what, "later") == 0) { /* SECONDS: the wall clock is set ahead */
@@ -630,33 +522,11 @@ static bool command_run(const char *line)
 	} else if (strcmp(what, "client") == 0) { /* LABEL */
 		client_connect(w[1]);
 	} else if (strcmp(what, "owner") == 0) { /* LINE */
-		owner_ask(line + 6);
-	} else if (strcmp(what, "seen") == 0) { /* memory|stalls|runnable VALUE */
-		if (strcmp(w[1], "memory") == 0)
-			desk.seen.memory_free = atof(w[2]);
-		else if (strcmp(w[1], "stalls") == 0)
-			desk.seen.memory_stalls = atof(w[2]);
-		else if (strcmp(w[1], "runnable") == 0)
-			desk.seen.runnable = atoi(w[2]);
-	} else if (strcmp(what, "input") == 0) { /* the owner presses a key */
-		desk.input_at = played->now_us / 1000;
-		snprintf(desk.seen.where, sizeof desk.seen.where, "pts/3");
-		snprintf(desk.seen.who, sizeof desk.seen.who, "ana");
-		say("terminals of others count: %s", desk.listener.counts(desk.listener.context, 0, 7) ? "yes" : "no");
-		desk.listener.input(desk.listener.context);
+		path_put(POOL_DOOR, &bytes);
+		desk_ask(bytes.text, line + 6, loop, controls_read);
 	} else if (strcmp(what, "census") == 0) { /* INTERACTIVE BATCH: the owner's processes */
-		desk.interactive = atoi(w[1]);
-		desk.batch = atoi(w[2]);
-	} else if (strcmp(what, "gpus") == 0) { /* N BITS: GPUs, and those that the owner uses */
-		for (int i = 0; i < atoi(w[1]); i++) {
-			char path[128];
-			snprintf(path, sizeof path, "%s/nvidia%d", dir, i);
-			assert_int_equal(file_replace(path, 0600, "", 0, 0), 0);
-		}
-		desk.gpus = strtoul(w[2], NULL, 0);
-	} else if (strcmp(what, "tasks") == 0) { /* RUNNING MS: threads and processor time of each */
-		task_runs = atoi(w[1]);
-		task_spent = atoi(w[2]);
+		interactive = atoi(w[1]);
+		batch = atoi(w[2]);
 	} else if (strcmp(what, "busy") == 0) { /* MS: processor time that all have used */
 		char path[128], usage[64];
 		snprintf(path, sizeof path, "%s/cpu.stat", dir);
