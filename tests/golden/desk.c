@@ -35,7 +35,7 @@ static struct {
 	uint64_t gpus;	  /* GPUs in use by him */
 	int runs;	  /* running threads of each job */
 	int64_t spent_ms; /* processor time of each job */
-} desk = {.input_at = -1, .seen = {.memory_free = 90}};
+} desk;
 
 struct senses *__wrap_senses_create(uv_loop_t *loop, const char *dev, const struct senses_listener *l);
 struct senses *__wrap_senses_create(uv_loop_t *loop, const char *dev, const struct senses_listener *l)
@@ -109,6 +109,13 @@ int __wrap_hold_running(pid_t shepherd, int64_t *ret_cpu_ms)
 {
 	*ret_cpu_ms = desk.spent_ms;
 	return desk.runs;
+}
+
+void desk_begin(void)
+{
+	memset(&desk, 0, sizeof desk);
+	desk.input_at = -1;
+	desk.seen.memory_free = 90;
 }
 
 bool desk_command(char *const *w, const char *dir)

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <uv.h>
 
+void desk_begin(void); /* the owner is away, and has not been here */
 /* Carries out one of the commands `seen`, `input`, `tasks` and `gpus`; returns false for others.
  * `dir` is the directory of devices. */
 bool desk_command(char *const *words, const char *dir);

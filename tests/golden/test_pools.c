@@ -627,6 +627,7 @@ static void run_begin(const char *base, int number)
 {
 	struct strbuf path = {0};
 
+	desk_begin();
 	if (!base)
 		return;
 	snprintf(dir, sizeof dir, "%s/%d", base, number);
