@@ -141,7 +141,7 @@ void guard_book_load(struct guard *g)
 	owner_pause_set(&g->sentry.pause, k.pause_until, (int64_t)time(NULL), boot_us() / 1000000);
 	g->paused_by = k.paused_by;
 	for (size_t i = 0; i < k.suspended.n; i++) {
-		struct guarded p = {.suspended = true};
+		struct guarded p = {.suspended = true, .cpu_ms = INT64_MAX}; /* counted from now on */
 		snprintf(p.tag, sizeof p.tag, "%s", k.suspended.v[i]);
 		vec_push(&g->parts, p);
 	}
