@@ -146,8 +146,10 @@ void guard_book_load(struct guard *g)
 		vec_push(&g->parts, p);
 	}
 	/* Continue what an earlier agent has stopped, unless the first look decides otherwise. */
-	if (k.held)
+	if (k.held) {
 		g->sentry.act = OWNER_STOP;
+		g->sentry.claimed_at = (int64_t)time(NULL); /* when it began was not stored */
+	}
 	record_free(kept_rows, &k);
 	json_decref(o);
 	strbuf_fini(&text);
