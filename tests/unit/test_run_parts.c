@@ -24,11 +24,14 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "base/hostlist.h"
 #include "base/strbuf.h"
+#include "run/capacity.h"
 #include "run/cgroup.h"
 #include "run/handover.h"
 #include "run/identity.h"
 #include "run/lease.h"
+#include "run/listing.h"
 #include "run/live.h"
 #include "run/nursery.h"
 #include "run/room.h"
@@ -509,6 +512,158 @@ static void test_node_file(void **state)
 	room_leave(&server);
 }
 
+static void test_tmpdir(void **state)
+{
+	const struct identity own = {0}, who = {.uid = getuid(), .server = &own},
+			      other = {.uid = getuid() + 1, .server = &own};
+	const struct place *p = *state;
+	char path[100], name[128], why[200];
+	struct order o = {.user = "ana", .tmpdir = path};
+	struct stat st;
+	struct err err;
+
+	snprintf(path, sizeof path, "%s/tmp", p->dir);
+	assert_int_equal(tmpdir_make(&o, &who, &err), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode, S_IFDIR | 0700);
+	assert_int_equal(tmpdir_make(&o, &who, &err), 0); /* it is the user's own */
+	assert_int_equal(tmpdir_make(&o, &other, &err), -EPERM);
+	snprintf(why, sizeof why, "the directory for temporary files %s can't be made for user ana: %s", path,
+		 strerror(EPERM));
+	assert_string_equal(err.text, why);
+	/* what it holds is removed, also where permissions are missing; what a link leads to is not */
+	write_file(p, "kept", "");
+	for (int i = 0; i < 3; i++) {
+		strcpy(name, path);
+		for (int depth = 0; depth <= i; depth++)
+			sprintf(name + strlen(name), "/d%d", i);
+		for (char *slash = name + strlen(path); (slash = strchr(slash + 1, '/')) != NULL; *slash = '/') {
+			*slash = '\0';
+			mkdir(name, 0700);
+		}
+		assert_int_equal(mkdir(name, i == 2 ? 0 : 0700), 0);
+	}
+	snprintf(name, sizeof name, "%s/link", path);
+	assert_int_equal(symlink("../kept", name), 0);
+	tmpdir_clear(AT_FDCWD, path, &other);
+	assert_int_equal(access(name, F_OK), 0);
+	tmpdir_clear(AT_FDCWD, path, &who);
+	assert_int_equal(access(path, F_OK), -1);
+	snprintf(name, sizeof name, "%s/kept", p->dir);
+	tmpdir_clear(AT_FDCWD, name, &who); /* not a directory */
+	assert_int_equal(access(name, F_OK), 0);
+}
+
+static void assert_listing(const struct place *p, const char *text)
+{
+	char got[400] = "";
+	int dir = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = listing_make(dir);
+
+	assert_true(fd >= 0);
+	close(dir);
+	assert_true(pread(fd, got, sizeof got - 1, 0) > 0);
+	assert_string_equal(got, text);
+	close(fd);
+}
+
+static void test_listing(void **state)
+{
+	static const struct timespec then[] = {{.tv_sec = 77}, {.tv_sec = 77}};
+	const struct place *p = *state;
+	char path[100];
+
+	assert_listing(p, "{\"entries\":[],\"more\":false}");
+	write_file(p, "\xff", "not text");
+	assert_listing(p, "{\"entries\":[],\"more\":false}");
+	write_file(p, "a", "abc");
+	assert_int_equal(utimensat(p->fd, "a", then, 0), 0);
+	assert_listing(p,
+		       "{\"entries\":[{\"name\":\"a\",\"kind\":\"file\",\"size\":3,\"modified\":77}],\"more\":false}");
+	unlinkat(p->fd, "a", 0);
+	snprintf(path, sizeof path, "%s/b", p->dir);
+	assert_int_equal(symlink("nowhere", path), 0);
+	assert_int_equal(utimensat(p->fd, "b", then, AT_SYMLINK_NOFOLLOW), 0);
+	assert_listing(p,
+		       "{\"entries\":[{\"name\":\"b\",\"kind\":\"link\",\"size\":7,\"modified\":77}],\"more\":false}");
+	unlinkat(p->fd, "b", 0);
+	assert_int_equal(mkfifoat(p->fd, "c", 0600), 0);
+	assert_int_equal(utimensat(p->fd, "c", then, 0), 0);
+	assert_listing(p,
+		       "{\"entries\":[{\"name\":\"c\",\"kind\":\"other\",\"size\":0,\"modified\":77}],\"more\":false}");
+	assert_int_equal(listing_make(-1), -EBADF);
+}
+
+static void test_gpus(void **state)
+{
+	static const char *const dirs[] = {"dev",
+					   "proc",
+					   "proc/driver",
+					   "proc/driver/nvidia",
+					   "proc/driver/nvidia/gpus",
+					   "proc/driver/nvidia/gpus/x",
+					   "proc/driver/nvidia/gpus/y",
+					   "sys",
+					   "sys/class",
+					   "sys/class/drm",
+					   "sys/class/drm/renderD128",
+					   "sys/class/drm/renderD128/device",
+					   "sys/class/drm/renderD129",
+					   "sys/class/drm/renderD129/device",
+					   "sys/class/drm/renderD130",
+					   "sys/class/drm/renderD130/device"};
+	static const char *const names[] = {"Model X", "NVIDIA GPU", "AMD GPU", "Instinct"};
+	const struct place *p = *state;
+	name_list gpus = {0};
+
+	for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
+		assert_int_equal(mkdirat(p->fd, dirs[i], 0700), 0);
+	write_file(p, "dev/nvidia2", "");
+	write_file(p, "dev/nvidia10", "");
+	write_file(p, "dev/nvidiactl", "");
+	write_file(p, "dev/nvidia3x", "");
+	write_file(p, "dev/nvidia256", "");
+	write_file(p, "proc/driver/nvidia/gpus/x/information", "Model: \t Other\nDevice Minor: \t 20\n");
+	write_file(p, "proc/driver/nvidia/gpus/y/information", "Model: \t Model X\nDevice Minor: \t 2\n");
+	assert_int_equal(symlinkat("../../amdgpu", p->fd, "sys/class/drm/renderD128/device/driver"), 0);
+	assert_int_equal(symlinkat("../../i915", p->fd, "sys/class/drm/renderD129/device/driver"), 0);
+	assert_int_equal(symlinkat("../../amdgpu", p->fd, "sys/class/drm/renderD130/device/driver"), 0);
+	write_file(p, "sys/class/drm/renderD130/device/product_name", "Instinct\n");
+	setenv("SHUNT_GPU_ROOT", p->dir, 1);
+	unsetenv("SHUNT_FAKE_GPUS");
+	capacity_gpus(&gpus);
+	assert_int_equal(gpus.n, 4);
+	for (size_t i = 0; i < gpus.n; i++)
+		assert_string_equal(gpus.v[i], names[i]);
+	name_list_free(&gpus);
+	setenv("SHUNT_FAKE_GPUS", "2", 1);
+	capacity_gpus(&gpus);
+	assert_int_equal(gpus.n, 2);
+	assert_string_equal(gpus.v[1], "fake GPU");
+	name_list_free(&gpus);
+	unsetenv("SHUNT_FAKE_GPUS");
+	unsetenv("SHUNT_GPU_ROOT");
+}
+
+static void test_save_word(void **state)
+{
+	enum checkpoint_cause cause;
+	int64_t seconds;
+
+	for (int i = 0; i < SAVE_CAUSES; i++) {
+		assert_true(save_word_read(save_word(i, i * 100), &cause, &seconds));
+		assert_true((int)cause == i && seconds == i * 100);
+		assert_int_equal(cause_is_final(i), i >= SAVE_PREEMPTED);
+	}
+	assert_true(save_word_read(save_word(SAVE_MOVE, -1), &cause, &seconds) && seconds == 0);
+	assert_true(save_word_read(save_word(SAVE_MOVE, 1 << 24), &cause, &seconds) && seconds == (1 << 24) - 1);
+	assert_false(save_word_read(save_word(SAVE_CAUSES, 1), &cause, &seconds));
+	assert_false(save_word_read(-90, &cause, &seconds));
+	assert_false(save_word_read(15, &cause, &seconds));
+	assert_false(saves_any(&(struct saves){.good = 1}));
+	assert_true(saves_any(&(struct saves){.restarted = 1}));
+	assert_true(saves_any(&(struct saves){.state = SAVE_BEGUN}));
+}
+
 static void test_spare(void **state)
 {
 	const struct place *p = *state;
@@ -716,6 +871,10 @@ int main(void)
 					   TEST(test_live),
 					   cmocka_unit_test(test_environment),
 					   TEST(test_node_file),
+					   TEST(test_tmpdir),
+					   TEST(test_listing),
+					   TEST(test_gpus),
+					   cmocka_unit_test(test_save_word),
 					   TEST(test_spare),
 					   cmocka_unit_test(test_tree),
 					   cmocka_unit_test(test_handover),
