@@ -89,7 +89,7 @@ static void on_closed(void *context, struct link *l, const char *reason)
 
 	if (h->welcome)
 		log_line(SEVERITY_NOTICE, "%s: the link is closed: %s", h->name, reason);
-	else if (h->failures == 0)
+	else if (h->failures == 0 && !p->stopping)
 		log_line(SEVERITY_WARNING, "%s: no link: %s", h->name, reason);
 	e->linked = h->welcome && pool_gossips(p); /* in a large pool, unused links are closed */
 	h->link = NULL;
