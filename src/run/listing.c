@@ -42,20 +42,21 @@ static void entries_write(DIR *dir, struct json *j)
 	int n = 0;
 
 	json_open_array(j, "entries");
-	while ((e = readdir(dir)) && n < LISTING_MOST) {
+	while ((e = readdir(dir))) {
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || !is_text(e->d_name) ||
 		    fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
+		if (n++ == LISTING_MOST)
+			break;
 		json_open_object(j, NULL);
 		json_text(j, "name", e->d_name);
 		json_text(j, "kind", kind_of(&st));
 		json_int(j, "size", st.st_size);
 		json_int(j, "modified", st.st_mtime);
 		json_close_object(j);
-		n++;
 	}
 	json_close_array(j);
-	json_bool(j, "more", e);
+	json_bool(j, "more", n > LISTING_MOST);
 }
 
 int listing_make(int directory)

@@ -23,6 +23,7 @@
 
 #include <cmocka.h>
 
+#include "base/fdio.h"
 #include "base/file.h"
 #include "base/hostlist.h"
 #include "base/strbuf.h"
@@ -591,6 +592,22 @@ static void test_listing(void **state)
 	assert_listing(p,
 		       "{\"entries\":[{\"name\":\"c\",\"kind\":\"other\",\"size\":0,\"modified\":77}],\"more\":false}");
 	assert_int_equal(listing_make(-1), -EBADF);
+	/* exactly the most that is listed, and one more */
+	for (int i = 1; i <= LISTING_MOST; i++) {
+		struct strbuf all = {0};
+		snprintf(path, sizeof path, "%d", i);
+		close(openat(p->fd, path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+		if (i < LISTING_MOST - 1)
+			continue;
+		int dir = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = listing_make(dir);
+		lseek(fd, 0, SEEK_SET);
+		assert_int_equal(fd_read(fd, 4 << 20, &all), 0);
+		assert_string_equal(strstr(all.text, "],\"more\""),
+				    i == LISTING_MOST ? "],\"more\":true}" : "],\"more\":false}");
+		strbuf_fini(&all);
+		close(fd);
+		close(dir);
+	}
 }
 
 static void test_gpus(void **state)
