@@ -122,6 +122,34 @@ static void window_of_the_longest_queue(void **state)
 	}
 }
 
+/* All Gantt charts show the busiest time of the first run, and the waits of jobs that ran in it. */
+static void gantt_charts_of_the_first_run(void **state)
+{
+	(void)state;
+	struct chart_run runs[] = {{"x", jobs, 1002, 500}, {"y", jobs + 1100, 1000, 500}};
+	char *text = NULL, *at;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	int charts = 0;
+
+	for (int i = 0; i < 1000; i++) {
+		jobs[i] = jobs[1100 + i] = ran(40 * i, 40 * i + 10, 40 * i + 40, 1);
+		if (i >= 700 && i < 710)
+			jobs[i].submit -= 1000;
+	}
+	jobs[1000] = ran(0, 25000, 25300, 0);	  /* ends as the window begins */
+	jobs[1001] = ran(24000, 28401, 28500, 0); /* starts as it ends */
+	chart_run_script(f, "x.svg", "title", runs, 2);
+	assert_int_equal(fclose(f), 0);
+	for (at = text; (at = strstr(at, "set cbrange")) != NULL; charts++, at++)
+		assert_true(strncmp(at, "set cbrange [1:60]\n", 19) == 0);
+	assert_int_equal(charts, 2);
+	for (at = text; (at = strstr(at, "set xrange [7.02778:7.88917]\n")) != NULL; at++)
+		charts--;
+	assert_int_equal(charts, 0);
+	free(text);
+}
+
 static void random_jobs(void)
 {
 	struct rng rng;
@@ -220,6 +248,7 @@ int main(void)
 		cmocka_unit_test(gantt_boxes_are_disjoint),
 		cmocka_unit_test(window_of_many_jobs_at_once),
 		cmocka_unit_test(window_of_the_longest_queue),
+		cmocka_unit_test(gantt_charts_of_the_first_run),
 		cmocka_unit_test(pictures_are_drawn),
 	};
 
