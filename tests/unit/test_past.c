@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/strbuf.h"
-#include "convert/past.h"
+#include "convert/past_internal.h"
 
 static struct strbuf seen;
 
@@ -231,11 +231,75 @@ static void test_refused(void **state)
 	assert_int_equal(reading(nothing, 1, 0, &err), 0);
 }
 
+static void emit(struct past_reader *r, struct past_row row)
+{
+	strbuf_clear(&seen);
+	assert_int_equal(past_emit(r, &row, 7), 0);
+}
+
+/* What a server would not take: texts that are too long, and times in the wrong order. Numbers are
+ * cut to what it takes. */
+static void test_bounds(void **state)
+{
+	static const struct past_row usual = {
+		.id = "1", .user = "ann", .state = "completed", .submitted = 1, .started = 5, .ended = 9};
+	static const struct {
+		size_t at, most;
+	} texts[] = {
+		{offsetof(struct past_row, id), 200},	   {offsetof(struct past_row, user), 200},
+		{offsetof(struct past_row, group), 200},   {offsetof(struct past_row, account), 200},
+		{offsetof(struct past_row, project), 200}, {offsetof(struct past_row, queue), 200},
+		{offsetof(struct past_row, name), 1000},   {offsetof(struct past_row, resources), 8000},
+		{offsetof(struct past_row, hosts), 64000}, {offsetof(struct past_row, text), 4000},
+	};
+	struct past_reader *r = past_create("old", &events);
+	static char text[64002];
+	struct past_row row;
+
+	(void)state;
+	r->file = "f";
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		for (int more = 0; more < 2; more++) {
+			row = usual;
+			memset(text, 'x', sizeof text);
+			text[texts[i].most + more] = '\0';
+			*(const char **)(void *)((char *)&row + texts[i].at) = text;
+			emit(r, row);
+			assert_int_equal(strstr(strbuf_text(&seen), "too long") != NULL, more);
+		}
+	for (int i = 0; i < 7; i++) {
+		row = usual;
+		row.user = i == 0 ? "" : row.user;
+		row.submitted = i == 1 ? 0 : row.submitted;
+		row.ended = i == 2 ? 0 : row.ended;
+		row.started = i == 3 ? -1 : i == 4 ? 10 : i == 5 ? 9 : i == 6 ? 0 : row.started;
+		emit(r, row);
+		assert_int_equal(strstr(strbuf_text(&seen), "bad: ") != NULL, i < 5);
+	}
+	row = usual;
+	row.exit_status = 100001;
+	row.started = 0;
+	row.ran_ms = 20000;
+	row.cpu_ms = row.peak_kib = row.memory_kib = row.walltime = -1;
+	emit(r, row);
+	assert_string_equal(strbuf_text(&seen),
+			    "f:7 1 ann///  \"\" completed exit 100000; 1 1 9; 0n 0c 0g 0k 0s; 20000ms "
+			    "0ms 0k; - -\n");
+	row.exit_status = -100001;
+	row.ran_ms = row.cpu_ms = row.peak_kib = row.memory_kib = row.walltime = INT64_MAX;
+	emit(r, row);
+	assert_string_equal(strbuf_text(&seen),
+			    "f:7 1 ann///  \"\" completed exit -100000; 1 1 9; 0n 0c 0g 1125899906842624k 3153600000s; "
+			    "3153600000000ms 1152921504606846976ms 1125899906842624k; - -\n");
+	past_destroy(r);
+	strbuf_fini(&seen);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pbs),	     cmocka_unit_test(test_pbs_states), cmocka_unit_test(test_sacct),
-		cmocka_unit_test(test_sacct_states), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_sacct_states), cmocka_unit_test(test_refused),	cmocka_unit_test(test_bounds),
 	};
 
 	setenv("TZ", "UTC", 1);
