@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -335,6 +336,8 @@ static void simulated(void **state)
 	bool begun = false;
 
 	(void)state;
+	setenv("TZ", "UTC", 1); /* hours of reservations and nights are local */
+	tzset();
 	assert_non_null(mkdtemp(dir));
 	assert_int_equal(file_read(RECORDED, 0, 4 << 20, &text), 0);
 	char *rest = text.text, *line;
