@@ -395,7 +395,7 @@ static void test_erase(void **state)
 	struct ear *a = ear_start(n);
 
 	assert_int_equal(mkdir(mine, 0755) || chown(mine, n->uid, n->gid), 0);
-	nest_write(n, arena_printf(n->a, "%s/1", mine), "x", 1, 0644);
+	nest_write(n, nest_path(n, "saves/1"), "x", 1, 0644);
 	local_erase(a->e, "1.1", &who, mine);
 	await(a, "[erased 1.1]");
 	assert_string_equal(a->reason, "");
