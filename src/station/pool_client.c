@@ -6,6 +6,7 @@
  *	   remove, renew, stop
  *	<- out, done, failed, status, paused, answer
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -58,10 +59,10 @@ static void on_start(struct client *c, const json_t *head, const char *data, siz
 	struct arena *a = arena_create();
 	struct peer_start start;
 	struct pool_need what = {0};
-	struct err err = {.text = "the number of a task is too large"};
+	struct err err;
 
 	if (peer_start_read(head, data, n, a, &start, &err) < 0 || (need && pool_need_parse(need, &what, &err) < 0) ||
-	    start.id > INT32_MAX)
+	    (start.id > INT32_MAX && err_set(&err, -EINVAL, "the number of a task is too large")))
 		link_close(c->link, err.text);
 	else
 		errand_add(c->pool, c, (int)start.id, &start, &what, json_is_true(json_object_get(head, "live")),
