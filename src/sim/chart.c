@@ -198,7 +198,7 @@ static void waits_write(FILE *f, int r, const struct chart_run *run)
 	double *wait;
 	int64_t n = chart_waits(run, &wait);
 
-	/* gnuplot draws nothing if there is no point at all */
+	/* without any point gnuplot draws no picture */
 	fprintf(f, "$waits%d << END\n%s", r, n ? "" : "1 0\n");
 	for (int i = 0; n > 0 && i <= WAIT_POINTS; i++) {
 		int64_t k = (n - 1) * i / WAIT_POINTS;

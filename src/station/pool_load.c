@@ -138,7 +138,7 @@ void pool_load_look(struct pool_load *l, int64_t now_ms, int64_t ours_ms)
 	if (l->looked >= 0 && passed > 0) {
 		double weight = 1 - exp(-(double)(now_ms - l->looked) / WINDOW_MS);
 		double used = fmin(1, fmax(0, (busy - l->busy_ms) / passed));
-		/* the time of a task that ended without a result is no longer counted */
+		/* it shrinks when a task ends without a result */
 		double ours = fmax(0, (double)(ours_ms - l->ours_ms));
 		double others = fmin(1, fmax(0, (busy - l->busy_ms - ours) / passed));
 		l->idle += weight * (1 - used - l->idle);

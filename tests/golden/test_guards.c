@@ -122,7 +122,7 @@ static void book_show(void)
 	struct strbuf text = {0};
 
 	if (home_read(&agent.home, "owner.json", &text, NULL) < 0)
-		strbuf_puts(&text, "there is none");
+		strbuf_puts(&text, "missing");
 	say("book: %s", text.text);
 	strbuf_fini(&text);
 }

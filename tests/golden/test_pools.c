@@ -475,7 +475,7 @@ static void link_command(const char *what, char **w, char *rest)
 	}
 }
 
-/* Carries a command out; returns false if there is none of that name. */
+/* Carries a command out; returns false if it is unknown. */
 static bool command_run(const char *line)
 {
 	static const char *const of_links[] = {"up", "frame", "gone", "queued", "join", "grant", "renew", "removed"},
@@ -544,7 +544,7 @@ static bool command_run(const char *line)
 			die(strerror(errno), what);
 	} else if (strcmp(what, "cat") == 0) { /* FILE */
 		if (pool_home_read(&home, w[1], &bytes, NULL) < 0)
-			strbuf_puts(&bytes, "there is none");
+			strbuf_puts(&bytes, "missing");
 		printf("%s%s", bytes.text, bytes.text[bytes.n - 1] == '\n' ? "" : "\n");
 	} else if (strcmp(what, "put") == 0) { /* FILE TEXT */
 		path_put(w[1], &bytes);
