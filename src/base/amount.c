@@ -15,9 +15,10 @@ bool digits_scan(const char **at, int64_t max, int64_t *ret)
 	if (!isdigit((unsigned char)**at))
 		return false;
 	for (; isdigit((unsigned char)**at); ++*at) {
-		n = n * 10 + (**at - '0');
-		if (n > max)
+		int digit = **at - '0';
+		if (digit > max || n > (max - digit) / 10)
 			return false;
+		n = n * 10 + digit;
 	}
 	*ret = n;
 	return true;
