@@ -181,7 +181,7 @@ class Host:
         inside = "; ".join([
             f"hostname {name}", "mount --make-rprivate /",
             f"mount --bind {self.base}/etc /etc", # whole: a file that is mounted comes off when it is replaced outside, by useradd say
-            f"mount --bind {self.base}/home /home", f"exec 9<{world.build}", "mount -t tmpfs -o mode=1777 tmpfs /tmp",
+            f"mount --bind {self.base}/home /home", f"mount --bind {self.base}/run /run", f"exec 9<{world.build}", "mount -t tmpfs -o mode=1777 tmpfs /tmp",
             f"mkdir -p {world.build}", f"mount -c --bind /proc/self/fd/9 {world.build}", "exec 9<&-", # it may be below /tmp
             "mount -t tmpfs -o mode=1777 tmpfs /dev/shm", "mount -t proc proc /proc", "ip link set lo up",
             "echo up", "exec sleep infinity"])
