@@ -61,6 +61,8 @@
 #include "server/site/courier.h"
 #include "store/store.h"
 
+static struct server *served; /* the last one opened */
+
 struct http_request {
 	struct server *s;
 	const char *method, *path, *query, *body, *key;
@@ -121,7 +123,7 @@ struct strbuf request_take_body(struct http_request *r)
 }
 struct peer request_peer(const struct http_request *r)
 {
-	return (struct peer){r->uid, getgid(), getpid()};
+	return r->inner ? r->inner->peer : (struct peer){r->uid, getgid(), getpid()};
 }
 uint64_t request_number(const struct http_request *r)
 {
@@ -257,7 +259,10 @@ struct http_request *http_inner(struct http *h, const struct inner *x)
 	struct inner *copy = arena_alloc(a, sizeof *copy);
 
 	*copy = *x;
-	*r = (struct http_request){.method = arena_strndup(a, x->method, strlen(x->method)),
+	copy->token = x->token ? arena_strndup(a, x->token, strlen(x->token)) : NULL;
+	copy->address = x->address ? arena_strndup(a, x->address, strlen(x->address)) : NULL;
+	*r = (struct http_request){.s = served,
+				   .method = arena_strndup(a, x->method, strlen(x->method)),
 				   .path = arena_strndup(a, x->path, strlen(x->path)),
 				   .key = arena_strndup(a, x->key, strlen(x->key)),
 				   .body = arena_strndup(a, x->body, x->n),
@@ -298,7 +303,6 @@ void http_stop(struct http *h)
 
 typedef VEC(struct bare_attempt) attempt_vec;
 static attempt_vec attempts;  /* the attempts of this process; they outlive the servers */
-static struct server *served; /* the last one opened */
 
 static struct bare_attempt *attempt_at(const char *tag)
 {
