@@ -1,0 +1,897 @@
+/*
+ * test_peers.c - the whole server with hosts, their agents and what users leave there, played by
+ * the test: every answer, every frame to an agent, every order, mail and line of the log, and the
+ * files for the time without a server, compared with peers.txt.
+ *
+ * A line "= TITLE" of that file begins a run with a new site, and "$ COMMAND" says what happens; the
+ * other lines are recorded by
+ *	SHUNT_GOLDEN=write meson test -C build peers
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <jansson.h>
+#include <pwd.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/codec.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/names.h"
+#include "client/tray.h"
+#include "core/cluster.h"
+#include "engine/engine.h"
+#include "golden/recorded.h"
+#include "net/link.h"
+#include "run/order.h"
+#include "server/base/instance.h"
+#include "server/base/log.h"
+#include "server/base/turn.h"
+#include "server/book/mail.h"
+#include "server/life/world/dispatch.h"
+#include "server/link/agents.h"
+#include "server/link/nodes.h"
+#include "server/link/standby.h"
+#include "server/loop.h"
+#include "server/node/nodes.h"
+#include "server/offline/offline.h"
+#include "server/offline/spool.h"
+#include "server/offline/view.h"
+#include "server/server.h"
+#include "server/settings/conf.h"
+#include "server/site/realm.h"
+#include "support/site.h"
+#include "support/skip.h"
+#include "tls/pki.h"
+
+#define FILE_NAME SHUNT_ROOT "/tests/golden/peers.txt"
+#define NOW INT64_C(3000000000) /* 2065: what users leave gets the time of the real clock, which is earlier */
+#define LINKS 16
+#define LIVES 16
+#define SHOWN 20000 /* bytes of data that are shown */
+
+static struct site *site;
+static struct strbuf shown;
+static uint64_t log_at;
+static int64_t now_us;
+static bool quiet; /* nothing is recorded */
+
+/* ---- what differs from run to run ---- */
+
+/* Texts that differ, each with what is shown instead. */
+static struct {
+	char *text;
+	const char *shown;
+} known[64];
+static size_t nknown;
+
+static void known_add(const char *text, const char *instead)
+{
+	if (!text || !*text || nknown == sizeof known / sizeof *known)
+		return;
+	known[nknown].text = mem_strdup(text);
+	known[nknown++].shown = instead;
+}
+
+static size_t is_known(const char *p, const char **ret)
+{
+	for (size_t i = 0; i < nknown; i++)
+		if (strncmp(p, known[i].text, strlen(known[i].text)) == 0) {
+			*ret = known[i].shown;
+			return strlen(known[i].text);
+		}
+	return 0;
+}
+
+/* Returns the length of a PEM text. */
+static size_t is_pem(const char *p)
+{
+	const char *end = strncmp(p, "-----BEGIN", 10) == 0 ? strstr(p, "-----END") : NULL, *last;
+
+	return end && (last = strstr(end + 8, "-----")) ? (size_t)(last + 5 - p) : 0;
+}
+
+/* Returns the length of a long word of digits and letters, which is a secret or a hash. */
+static size_t is_secret(const char *p)
+{
+	size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+="), digits = 0;
+
+	for (size_t i = 0; i < n; i++)
+		digits += p[i] >= '0' && p[i] <= '9';
+	return n >= 22 && digits > 2 ? n : 0;
+}
+
+static void text_show(const char *text)
+{
+	struct strbuf out = {0};
+	const char *instead;
+	bool word = false;
+
+	for (size_t n; *text; text += n) {
+		if ((n = is_known(text, &instead)))
+			strbuf_puts(&out, instead);
+		else if ((n = is_pem(text)))
+			strbuf_puts(&out, "(PEM)");
+		else if (!word && (n = is_secret(text)))
+			strbuf_puts(&out, "(secret)");
+		else {
+			n = 1;
+			strbuf_add(&out, text, 1);
+		}
+		word = (text[n - 1] >= '0' && text[n - 1] <= '9') || (text[n - 1] >= 'a' && text[n - 1] <= 'z') ||
+		       (text[n - 1] >= 'A' && text[n - 1] <= 'Z');
+	}
+	recorded_put(&shown, site, strbuf_text(&out));
+	strbuf_fini(&out);
+}
+
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void say(const char *format, ...)
+{
+	struct strbuf text = {0};
+	va_list ap;
+
+	if (quiet)
+		return;
+	va_start(ap, format);
+	strbuf_vprintf(&text, format, ap);
+	va_end(ap);
+	text_show(strbuf_text(&text));
+	strbuf_puts(&shown, "\n");
+	strbuf_fini(&text);
+}
+
+/* ---- links ---- */
+
+struct link {
+	char name[32], address[64];
+	struct cert_names who;
+	const struct link_events *events;
+	void *context;
+	size_t queued;
+	bool orphaned;
+	char *over; /* why the server has closed it; NULL: it has not */
+};
+static struct link *links[LINKS];
+
+static struct link **link_at(const char *name)
+{
+	for (int i = 0; i < LINKS; i++)
+		if (name ? links[i] && strcmp(links[i]->name, name) == 0 : !links[i])
+			return &links[i];
+	return NULL;
+}
+
+void link_peer(const struct link *l, struct cert_names *ret)
+{
+	*ret = l->who;
+}
+void link_events_set(struct link *l, const struct link_events *e, void *context)
+{
+	l->events = e;
+	l->context = context;
+}
+void link_trust(struct link *l)
+{
+	say("%s < trusted", l->name);
+}
+void link_address(const struct link *l, char *ret, size_t size)
+{
+	snprintf(ret, size, "%s", l->address);
+}
+bool link_orphaned(const struct link *l)
+{
+	return l->orphaned;
+}
+size_t link_queued(const struct link *l)
+{
+	return l->queued;
+}
+void link_expire(struct link *l, int64_t until)
+{
+	say("%s < expires in %lld s", l->name, (long long)(until - now_us / 1000000));
+}
+void link_close(struct link *l, const char *reason)
+{
+	if (!l->over)
+		say("%s < closed: %s", l->name, reason);
+	if (!l->over)
+		l->over = mem_strdup(reason);
+}
+void link_abort(struct link *l, const char *reason)
+{
+	link_close(l, reason);
+}
+void link_send(struct link *l, const char *head, size_t nhead, const void *data, size_t n)
+{
+	json_t *o = json_loadb(head, nhead, 0, NULL);
+	char *text = json_dumps(o, JSON_SORT_KEYS);
+
+	if (n)
+		say("%s < %s, %zu bytes:\n%.*s", l->name, text, n, n > SHOWN ? SHOWN : (int)n, (const char *)data);
+	else
+		say("%s < %s", l->name, text);
+	if (l->over)
+		say("*** after its end");
+	free(text);
+	json_decref(o);
+}
+void link_pack(struct link *l, const void *data, size_t n, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	json_t *head = json_vpack_ex(NULL, 0, fmt, ap);
+	va_end(ap);
+	char *text = json_dumps(head, JSON_COMPACT);
+	link_send(l, text, strlen(text), data, n);
+	free(text);
+	json_decref(head);
+}
+void link_record_data(struct link *l, const char *type, const struct schema *t, const void *record, const void *data,
+		      size_t n)
+{
+	struct strbuf head = {0};
+	struct json j;
+
+	json_begin(&j, &head);
+	json_text(&j, "t", type);
+	record_show(t->fields, t->in, record, NULL, &j);
+	json_close_object(&j);
+	link_send(l, head.text, head.n, data, n);
+	strbuf_fini(&head);
+}
+void link_record(struct link *l, const char *type, const struct schema *t, const void *record)
+{
+	link_record_data(l, type, t, record, NULL, 0);
+}
+
+static void link_free(struct link **at, const char *reason)
+{
+	struct link *l = *at;
+
+	*at = NULL;
+	if (l->events && l->events->closed)
+		l->events->closed(l->context, l, reason);
+	free(l->over);
+	free(l);
+}
+
+/* Frees all links, when their server is gone. */
+static void links_forget(void)
+{
+	quiet = true;
+	for (int i = 0; i < LINKS; i++)
+		if (links[i])
+			link_free(&links[i], "the server is gone");
+	quiet = false;
+}
+
+/* Reports the end of links that the server has closed. */
+static void links_end(void)
+{
+	for (int i = 0; i < LINKS; i++)
+		if (links[i] && links[i]->over) {
+			char *reason = mem_strdup(links[i]->over);
+			link_free(&links[i], reason);
+			free(reason);
+		}
+}
+
+/* Opens "LINK server|NODE JOIN ADDRESS". */
+static void link_begin(char *args)
+{
+	struct link *l = mem_zalloc(sizeof *l);
+	char who[64];
+	int join;
+
+	if (sscanf(args, "%31s %63s %d %63s", l->name, who, &join, l->address) != 4)
+		fail_msg("link %s", args);
+	if (link_at(l->name)) {
+		say("*** it is open");
+		free(l);
+		return;
+	}
+	l->who = (struct cert_names){.role = strcmp(who, "server") == 0	  ? CERT_SERVER
+					     : strcmp(who, "nobody") == 0 ? CERT_NOBODY
+									  : CERT_NODE,
+				     .join = (uint64_t)join};
+	snprintf(l->who.name, sizeof l->who.name, "%s", who);
+	*link_at(NULL) = l;
+	lead_link(site->s, l);
+}
+
+/* Delivers "LINK > {HEAD} DATA". */
+static void frame_deliver(struct link *l, char *text)
+{
+	json_error_t error;
+	json_t *head = json_loads(text, JSON_DISABLE_EOF_CHECK, &error);
+
+	if (!head)
+		fail_msg("%s: %s", text, error.text);
+	const char *data = text + error.position;
+	data += *data == ' ';
+	if (!l->over && l->events && l->events->frame)
+		l->events->frame(l->context, l, head, *data ? data : NULL, strlen(data));
+	json_decref(head);
+}
+
+/* ---- the engine ---- */
+
+static struct life {
+	char tag[64];
+	bool started;
+} lives[LIVES];
+
+static struct life *life_of(const char *tag)
+{
+	size_t n = strlen(tag);
+
+	for (int i = 0; i < LIVES; i++)
+		if (strncmp(lives[i].tag, tag, n) == 0 && (!lives[i].tag[n] || strchr(".-", lives[i].tag[n])))
+			return &lives[i];
+	return NULL;
+}
+
+void engine_start(struct engine *e, const struct part_order *parts, int n)
+{
+	for (int i = 0; i < LIVES; i++)
+		if (!*lives[i].tag) {
+			lives[i] = (struct life){0};
+			snprintf(lives[i].tag, sizeof lives[i].tag, "%s", parts[0].order.tag);
+			break;
+		}
+	for (int i = 0; i < n; i++)
+		say("engine: start %s, part %d on \"%s\", walltime %lld", parts[0].order.tag, i, parts[i].host,
+		    (long long)parts[i].order.walltime);
+}
+void engine_signal(struct engine *e, const char *tag, int signal)
+{
+	say("engine: signal %d to %s", signal, tag);
+}
+void engine_limit(struct engine *e, const char *tag, int64_t walltime)
+{
+	say("engine: limit of %s is %lld", tag, (long long)walltime);
+}
+void engine_save(struct engine *e, const char *tag, enum checkpoint_cause cause, int64_t seconds)
+{
+	say("engine: save %s, cause %d, %lld s", tag, (int)cause, (long long)seconds);
+}
+void engine_forget(struct engine *e, const char *tag)
+{
+	say("engine: forget %s", tag);
+}
+enum attempt_state engine_attach(struct engine *e, const char *tag, const char *const *hosts, int n)
+{
+	const struct life *x = life_of(tag);
+
+	say("engine: attach %s on \"%s\"", tag, hosts[0]);
+	return !x ? ATTEMPT_NEVER : x->started ? ATTEMPT_RUNS : ATTEMPT_UNKNOWN;
+}
+void engine_host_up(struct engine *e, const char *host, struct link *link, const json_t *inventory)
+{
+	char *text = json_dumps(inventory, JSON_ENCODE_ANY);
+
+	say("engine: host %s is up with %s: %s", host, link->name, text ? text : "");
+	free(text);
+}
+void engine_host_down(struct engine *e, const char *host)
+{
+	say("engine: host %s is down", host);
+}
+void engine_host_lost(struct engine *e, const char *host)
+{
+	say("engine: host %s is lost", host);
+}
+bool engine_frame(struct engine *e, const char *host, const json_t *head, const char *data, size_t n)
+{
+	char *text = json_dumps(head, JSON_SORT_KEYS);
+
+	say("engine: from %s %s", host, text);
+	free(text);
+	return true;
+}
+
+/* "started 1" */
+static void life_starts(const char *tag)
+{
+	struct life *x = life_of(tag);
+
+	if (!x)
+		fail_msg("%s was not ordered", tag);
+	x->started = true;
+	dispatch_engine.attempt_started(site->s, x->tag, 4711);
+}
+
+/* "ended 1 0": it exits with a status; "lost 1 x1": its host is given up. */
+static void life_ends(const char *tag, int status, const char *host)
+{
+	struct life *x = life_of(tag), was;
+
+	if (!x)
+		fail_msg("%s was not ordered", tag);
+	was = *x;
+	*x = (struct life){0};
+	if (host)
+		dispatch_engine.attempt_lost(site->s, was.tag, host, NULL);
+	else
+		dispatch_engine.attempt_ended(site->s, &(struct result){.tag = was.tag,
+									.how = RESULT_EXITED,
+									.status = status,
+									.started_us = now_us - 60000000,
+									.ended_us = now_us,
+									.ran_ms = 60000});
+}
+
+/* ---- mail, time ---- */
+
+int mailer_send(struct mailer *m, const char *program, const struct mail *mail, struct err *err)
+{
+	say("mail to %s: %s\n%s", mail->to, mail->name, mail->text ? mail->text : "");
+	return 0;
+}
+
+time_t __wrap_time(time_t *ret);
+time_t __wrap_time(time_t *ret)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	if (ret)
+		*ret = t.tv_sec;
+	return t.tv_sec;
+}
+
+/* ---- what newcomers and users have ---- */
+
+static struct {
+	struct strbuf key, csr, cert, before, before_key;
+	char token[TOKEN_SIZE];
+	struct offer offer; /* of the last welcome that was asked for */
+} own;
+
+/* Appends a text as it is inside a JSON string. */
+static void escaped(struct strbuf *out, const char *text)
+{
+	for (; *text; text++)
+		strbuf_printf(out, *text == '\n' ? "\\n" : "%c", *text);
+}
+
+/* A new key; the old one, with its certificate, was the one before. */
+static void key_make(void)
+{
+	struct err err;
+
+	strbuf_clear(&own.before_key);
+	strbuf_add(&own.before_key, strbuf_text(&own.key), own.key.n);
+	strbuf_clear(&own.before);
+	strbuf_add(&own.before, strbuf_text(&own.cert), own.cert.n);
+	strbuf_clear(&own.key);
+	strbuf_clear(&own.csr);
+	assert_int_equal(pki_key(&own.key, &err), 0);
+	assert_int_equal(pki_request(own.key.text, &own.csr, &err), 0);
+}
+
+/* Replaces @token, @csr, @before, @proof and @lease. */
+static void fill_in(const char *line, struct strbuf *out)
+{
+	struct err err;
+
+	for (; *line; line++) {
+		struct strbuf proof = {0};
+		if (strncmp(line, "@token", 6) == 0) {
+			strbuf_puts(out, own.token);
+			line += 5;
+		} else if (strncmp(line, "@csr", 4) == 0) {
+			escaped(out, strbuf_text(&own.csr));
+			line += 3;
+		} else if (strncmp(line, "@before", 7) == 0) {
+			escaped(out, strbuf_text(&own.before));
+			line += 6;
+		} else if (strncmp(line, "@proof", 6) == 0) {
+			assert_int_equal(pki_sign(own.before_key.text, own.csr.text, own.csr.n, &proof, &err), 0);
+			escaped(out, proof.text);
+			line += 5;
+		} else if (strncmp(line, "@lease", 6) == 0) {
+			strbuf_puts(out, own.offer.lease);
+			line += 5;
+		} else
+			strbuf_add(out, line, 1);
+		strbuf_fini(&proof);
+	}
+}
+
+/* Keeps a token or a certificate of an answer. */
+static void answer_keep(const json_t *o)
+{
+	const char *token = json_string_value(json_object_get(o, "token"));
+	const char *cert = json_string_value(json_object_get(o, "certificate"));
+
+	known_add(token, "(token)");
+	if (token)
+		snprintf(own.token, sizeof own.token, "%s", token);
+	if (cert) {
+		strbuf_clear(&own.cert);
+		strbuf_puts(&own.cert, cert);
+	}
+}
+
+static void answer_show(int status)
+{
+	json_t *o = json_loads(strbuf_text(&site->a.body), JSON_DECODE_ANY, NULL);
+	char *text =
+		o ? json_dumps(o, JSON_INDENT(1) | JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6)) : NULL;
+
+	answer_keep(o);
+	say("%d %s", status, text ? text : strbuf_text(&site->a.body));
+	free(text);
+	json_decref(o);
+}
+
+/* ---- what users leave ---- */
+
+static char wrong[32]; /* what is wrong with the next change that is brought */
+
+/* Delivers "LINK NUMBER AGE NONCE PATH BODY", sealed with the token of a login. */
+static void bring(char *args)
+{
+	struct strbuf sealed = {0}, text = {0};
+	char name[32], nonce[32], path[64], hash[FINGERPRINT_SIZE], seal[64];
+	int number, used;
+	long long age;
+	struct token token;
+	struct err err;
+
+	if (sscanf(args, "%31s %d %lld %31s %63s %n", name, &number, &age, nonce, path, &used) != 5 || !link_at(name))
+		fail_msg("bring %s", args);
+	assert_int_equal(token_parse(own.token, &token, &err), 0);
+	char *last = own.offer.lease + strlen(own.offer.lease) - 1, right = *last;
+	if (strcmp(wrong, "lease") == 0)
+		*last = right == 'a' ? 'b' : 'a';
+	seal_text(own.offer.lease, nonce, path, args + used, &sealed);
+	secret_hash(token.secret, hash);
+	secret_mac(hash, sealed.text, seal);
+	if (strcmp(wrong, "seal") == 0)
+		seal[0] = seal[0] == 'a' ? 'b' : 'a';
+	change_format(&own.offer, &(struct change){path, args + used, nonce, token.id, seal}, &text);
+	if (strcmp(wrong, "text") == 0)
+		text.text[0] = '[';
+	*last = right;
+	size_t size = strcmp(wrong, "size") == 0 ? text.n - 1 : text.n, half = strcmp(wrong, "half") == 0 ? 20 : 0;
+	json_t *head = json_pack("{s:s,s:I,s:I,s:I}", "t", "kept", "number", (json_int_t)own.offer.next + number,
+				 "size", (json_int_t)size, "age", (json_int_t)age);
+	struct link *l = *link_at(name);
+	if (half)
+		l->events->frame(l->context, l, head, text.text, half);
+	l->events->frame(l->context, l, head, text.text + half, text.n - half);
+	json_decref(head);
+	strbuf_fini(&sealed);
+	strbuf_fini(&text);
+	*wrong = '\0';
+}
+
+/* Leaves "UID PATH BODY" on the server's machine, as a command of that user does. */
+static void leave(char *args)
+{
+	char path[64], dir[128];
+	struct offer o;
+	struct err err;
+	int uid, used;
+	uint64_t number;
+
+	if (sscanf(args, "%d %63s %n", &uid, path, &used) != 2)
+		fail_msg("leave %s", args);
+	snprintf(dir, sizeof dir, "%s/offline", site->dir);
+	if (offer_read(dir, &o, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(seteuid((uid_t)uid), 0);
+	int rc = tray_put(dir, &o, &(struct change){.path = path, .body = args + used}, &number, &err);
+	assert_int_equal(seteuid(0), 0);
+	if (rc < 0)
+		fail_msg("%s", err.text);
+	say("left as %llu", (unsigned long long)number);
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* Shows the files below a directory. */
+static void files_show(const char *below)
+{
+	struct dirent **all;
+	char path[512];
+	struct stat st;
+
+	int n = scandir(below, &all, NULL, by_name);
+	for (int i = 0; i < n; i++) {
+		struct strbuf text = {0};
+		snprintf(path, sizeof path, "%s/%s", below, all[i]->d_name);
+		if (all[i]->d_name[0] != '.' && lstat(path, &st) == 0) {
+			bool acl = strncmp(all[i]->d_name, "view.", 5) == 0; /* the mode has what the ACL allows */
+			say("file %s %o%s", path, acl ? 0 : (unsigned)st.st_mode & 07777,
+			    S_ISDIR(st.st_mode) ? "/" : "");
+			if (S_ISDIR(st.st_mode))
+				files_show(path);
+			else if (file_read(path, 0, 1 << 20, &text) == 0)
+				say("%s", strbuf_text(&text));
+		}
+		strbuf_fini(&text);
+		free(all[i]);
+	}
+	free(all);
+}
+
+/* ---- the server ---- */
+
+static void log_show(void)
+{
+	const struct log_kept *k;
+
+	while ((k = log_next(site->s->log, SEVERITY_DEBUG, &log_at)))
+		say("log: %s: %s", severity_names[k->severity], k->text);
+}
+
+static void server_prepare(void)
+{
+	struct server *s = site->s;
+	struct err err;
+
+	conf_set(s->conf, "cluster.listen", "7722", &err);
+	conf_set(s->conf, "cluster.address", "head.example.org:7722", &err);
+	conf_set(s->conf, "mail.program", "/bin/mail", &err);
+	s->conf->offline = true;
+	s->realm->epoch = 3;
+	s->hosts->lease = spool_lease;
+	s->hosts->kept = spool_frame;
+	s->log = log_create(SEVERITY_DEBUG);
+	log_at = 0;
+	assert_int_equal(realm_begin(s, &err), 0);
+	realm_locate(s);
+}
+
+static void settle(void)
+{
+	for (int i = 0; i < 4; i++) {
+		bare_clock(now_us += 3000); /* changes wait for company before they are stored */
+		server_turn(site->s);
+		for (bool once = true; once || site->s->loop->active_reqs.count > 0; once = false) /* other threads */
+			uv_run(site->s->loop, site->s->loop->active_reqs.count > 0 ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+		links_end();
+	}
+	log_show();
+}
+
+/* The server takes a pause of half a minute for one in which it was stopped. */
+static void time_pass(int seconds)
+{
+	for (int step; seconds > 0; seconds -= step) {
+		step = seconds < 10 ? seconds : 10;
+		now_us += step * INT64_C(1000000);
+		settle();
+	}
+}
+
+static void restart(void)
+{
+	links_forget();
+	log_destroy(site->s->log);
+	site_reopen(site);
+	server_prepare();
+}
+
+/* Makes the offer for the time without a server, as at a start. */
+static void offer_open(void)
+{
+	struct err err = {.text = ""};
+
+	if (offline_begin(site->s, &err) < 0 || offline_open(site->s, &err) < 0)
+		say("no offer: %s", err.text);
+	for (int i = 0; i < 20 && site->s->turn->merging; i++)
+		settle();
+}
+
+static void commands_of_agents(const char *what)
+{
+	if (strcmp(what, "bye") == 0)
+		agents_bye(site->s);
+	else if (strcmp(what, "farewell") == 0)
+		nodes_farewell(site->s);
+	else if (strcmp(what, "settings") == 0)
+		agents_settings(site->s);
+	else if (strcmp(what, "revoke") == 0)
+		revoke_turn(site->s);
+	else if (strcmp(what, "unsent") == 0)
+		say("%s", agents_unsent(site->s) ? "yes" : "no");
+	else if (strcmp(what, "emptied") == 0)
+		say("%s", nodes_emptied(site->s) ? "yes" : "no");
+	else if (strcmp(what, "view") == 0)
+		view_end(site->s);
+	else if (strcmp(what, "open") == 0)
+		offer_open();
+	else if (strcmp(what, "end") == 0)
+		offline_end(site->s);
+	else if (strcmp(what, "restart") == 0)
+		restart();
+	else if (strcmp(what, "files") == 0) {
+		char path[128];
+		snprintf(path, sizeof path, "%s/offline", site->dir);
+		files_show(path);
+	} else
+		fail_msg("$ %s", what);
+}
+
+/* Keeps what a node may do while the server is down. */
+static void lease_take(const char *node)
+{
+	json_t *o = NULL;
+	struct err err;
+
+	for (uint32_t i = 0; i < site->s->hosts->nodes.n; i++)
+		if (strcmp(names_get(&site->s->cluster->node_names, i), node) == 0)
+			o = spool_lease(site->s, i);
+	if (offer_load(o, &own.offer, &err) < 0)
+		say("no lease: %s", err.text);
+	known_add(own.offer.lease, "(lease)");
+	json_decref(o);
+}
+
+static void command(char *line)
+{
+	struct strbuf full = {0};
+	char word[32] = "", method[16], path[256];
+	int used = 0, uid;
+
+	fill_in(line, &full);
+	sscanf(full.text, "%31s %n", word, &used);
+	char *args = full.text + used;
+	if (strcmp(word, "ask") == 0 || strcmp(word, "far") == 0 || strcmp(word, "signed") == 0) {
+		bool far = strcmp(word, "ask") != 0;
+		struct strbuf bearer = {0};
+		struct bare_client from = {.header = {{"Authorization", NULL}}};
+		strbuf_printf(&bearer, "Bearer %s", own.token);
+		if (*word == 's')
+			from.header[0].value = bearer.text;
+		used = 0;
+		if (sscanf(args, far ? "%15s %255s %n" : "%*d %15s %255s %n", method, path, &used) != 2)
+			fail_msg("%s", line);
+		uid = far ? 0 : atoi(args);
+		const char *body = args[used] ? args + used : NULL;
+		strbuf_fini(&site->a.body);
+		site->a = (struct bare_answer){0};
+		answer_show(far ? bare_remote(site->s, &from, method, path, body, &site->a)
+				: bare_ask(site->s, (uid_t)uid, method, path, body, &site->a));
+		strbuf_fini(&bearer);
+	} else if (strcmp(word, "conf") == 0) {
+		struct err err = {.text = ""};
+		char *value = strchr(args, ' ');
+		*value++ = '\0';
+		if (conf_set(site->s->conf, args, value, &err) < 0)
+			fail_msg("%s", err.text);
+	} else if (strcmp(word, "key") == 0)
+		key_make();
+	else if (strcmp(word, "link") == 0)
+		link_begin(args);
+	else if (strcmp(word, "lease") == 0)
+		lease_take(args);
+	else if (strcmp(word, "pass") == 0)
+		time_pass(atoi(args));
+	else if (strcmp(word, "wrong") == 0)
+		snprintf(wrong, sizeof wrong, "%s", args);
+	else if (strcmp(word, "bring") == 0)
+		bring(args);
+	else if (strcmp(word, "leave") == 0)
+		leave(args);
+	else if (strcmp(word, "started") == 0)
+		life_starts(args);
+	else if (strcmp(word, "ended") == 0 || strcmp(word, "lost") == 0) {
+		char *rest = strchr(args, ' ');
+		*rest++ = '\0';
+		life_ends(args, atoi(rest), *word == 'l' ? rest : NULL);
+	} else if (strcmp(word, "lose") == 0 || strcmp(word, "orphan") == 0 || strcmp(word, "queued") == 0) {
+		char *rest = strchr(args, ' ');
+		*rest++ = '\0';
+		struct link **l = link_at(args);
+		if (!l)
+			say("*** there is no such link");
+		else if (*word == 'q')
+			(*l)->queued = strtoul(rest, NULL, 10);
+		else {
+			(*l)->orphaned = *word == 'o';
+			link_free(l, rest);
+		}
+	} else if (strncmp(args, "> ", 2) == 0 && link_at(word))
+		frame_deliver(*link_at(word), args + 2);
+	else if (strncmp(args, "> ", 2) == 0)
+		say("*** there is no such link");
+	else
+		commands_of_agents(word);
+	settle();
+	strbuf_fini(&full);
+}
+
+static void site_begin(void **state)
+{
+	char path[128];
+
+	site_setup(state, "n[1-2]:cpus=4", NOW);
+	site = *state;
+	now_us = NOW * 1000000;
+	chmod(site->dir, 0755);
+	snprintf(path, sizeof path, "%s/offline", site->dir);
+	assert_int_equal(mkdir(path, 0755), 0);
+	memset(lives, 0, sizeof lives);
+	server_prepare();
+	known_add(site->s->realm->authority.fingerprint, "(fingerprint)");
+	char *digits = mem_strdup(site->s->realm->authority.fingerprint);
+	digits[32] = '\0';
+	known_add(digits, "(cluster)");
+	free(digits);
+}
+
+static void site_end(void **state)
+{
+	links_forget();
+	log_destroy(site->s->log);
+	site->s->log = NULL;
+	site_teardown(state);
+	site = NULL;
+	for (size_t i = 0; i < nknown; i++)
+		free(known[i].text);
+	nknown = 0;
+}
+
+static void test_peers(void **state)
+{
+	struct strbuf script = {0};
+	char *rest, *line;
+
+	const struct passwd *user = getpwuid(1);
+
+	if (getuid() != 0)
+		skip_because("changes of several users are left, which takes root");
+	if (!user || strcmp(user->pw_name, "daemon") != 0 || strcmp(user->pw_dir, "/usr/sbin") != 0)
+		skip_because("the user daemon has another name or home than what was recorded");
+	setenv("TZ", "UTC", 1);
+	tzset();
+	umask(022);
+	assert_int_equal(file_read(FILE_NAME, 0, 4 << 20, &script), 0);
+	rest = script.text;
+	while ((line = strsep(&rest, "\n")))
+		if (strncmp(line, "= ", 2) == 0) {
+			if (site)
+				site_end(state);
+			strbuf_printf(&shown, "%s%s\n", shown.n ? "\n" : "", line);
+			site_begin(state);
+		} else if (strncmp(line, "$ ", 2) == 0 && site) {
+			strbuf_printf(&shown, "\n%s\n", line);
+			command(line + 2);
+		}
+	site_end(state);
+	recorded_compare(FILE_NAME, "$ ", &shown);
+	strbuf_fini(&shown);
+	strbuf_fini(&script);
+	strbuf_fini(&own.key);
+	strbuf_fini(&own.csr);
+	strbuf_fini(&own.cert);
+	strbuf_fini(&own.before);
+	strbuf_fini(&own.before_key);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_peers)};
+
+	return cmocka_run_group_tests_name("peers", tests, NULL, NULL);
+}
