@@ -482,7 +482,7 @@ static void key_make(void)
 	assert_int_equal(pki_request(own.key.text, &own.csr, &err), 0);
 }
 
-/* Replaces @token, @csr, @before, @proof and @lease. */
+/* Replaces @token, @csr, @before, @proof, @dir and @lease. */
 static void fill_in(const char *line, struct strbuf *out)
 {
 	struct err err;
@@ -502,6 +502,9 @@ static void fill_in(const char *line, struct strbuf *out)
 			assert_int_equal(pki_sign(own.before_key.text, own.csr.text, own.csr.n, &proof, &err), 0);
 			escaped(out, proof.text);
 			line += 5;
+		} else if (strncmp(line, "@dir", 4) == 0) {
+			strbuf_puts(out, site->dir);
+			line += 3;
 		} else if (strncmp(line, "@lease", 6) == 0) {
 			strbuf_puts(out, own.offer.lease);
 			line += 5;
@@ -517,6 +520,14 @@ static void answer_keep(const json_t *o)
 	const char *token = json_string_value(json_object_get(o, "token"));
 	const char *cert = json_string_value(json_object_get(o, "certificate"));
 
+	const json_t *more;
+	size_t i;
+
+	json_array_foreach(json_object_get(o, "tokens"), i, more) if (json_is_string(more))
+	{
+		known_add(json_string_value(more), "(token)");
+		token = i == 0 ? json_string_value(more) : token;
+	}
 	known_add(token, "(token)");
 	if (token)
 		snprintf(own.token, sizeof own.token, "%s", token);
@@ -756,13 +767,16 @@ static void command(char *line)
 	fill_in(line, &full);
 	sscanf(full.text, "%31s %n", word, &used);
 	char *args = full.text + used;
-	if (strcmp(word, "ask") == 0 || strcmp(word, "far") == 0 || strcmp(word, "signed") == 0) {
+	if (strcmp(word, "ask") == 0 || strcmp(word, "far") == 0 || strcmp(word, "signed") == 0 ||
+	    strcmp(word, "visit") == 0) {
 		bool far = strcmp(word, "ask") != 0;
 		struct strbuf bearer = {0};
-		struct bare_client from = {.header = {{"Authorization", NULL}}};
+		struct bare_client from = {.header = {{"Authorization", NULL}, {"Shunt-User", NULL}}};
 		strbuf_printf(&bearer, "Bearer %s", own.token);
-		if (*word == 's')
+		if (*word == 's' || *word == 'v')
 			from.header[0].value = bearer.text;
+		if (*word == 'v')
+			from.header[1].value = "daemon";
 		used = 0;
 		if (sscanf(args, far ? "%15s %255s %n" : "%*d %15s %255s %n", method, path, &used) != 2)
 			fail_msg("%s", line);
@@ -773,6 +787,11 @@ static void command(char *line)
 		answer_show(far ? bare_remote(site->s, &from, method, path, body, &site->a)
 				: bare_ask(site->s, (uid_t)uid, method, path, body, &site->a));
 		strbuf_fini(&bearer);
+	} else if (strcmp(word, "show") == 0) {
+		struct strbuf text = {0};
+		int rc = file_read(args, 0, SHOWN, &text);
+		say("%s", rc < 0 ? strerror(-rc) : strbuf_text(&text));
+		strbuf_fini(&text);
 	} else if (strcmp(word, "conf") == 0) {
 		struct err err = {.text = ""};
 		char *value = strchr(args, ' ');
