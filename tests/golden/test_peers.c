@@ -2,9 +2,9 @@
  * test_peers.c - the whole server with hosts, their agents and what users leave there, played by
  * the test: every answer, every frame to an agent, every order, mail and line of the log, and the
  * files for the time without a server, compared with peers.txt. asked.txt has what is rarely asked
- * of one machine.
+ * of one machine, standby.txt servers that share a store (leaders.h).
  *
- * A line "= TITLE" of that file begins a run with a new site, and "$ COMMAND" says what happens; the
+ * A line "= TITLE" of a file begins a run with a new site, and "$ COMMAND" says what happens; the
  * other lines are recorded by
  *	SHUNT_GOLDEN=write meson test -C build peers
  */
@@ -32,6 +32,7 @@
 #include "client/tray.h"
 #include "core/cluster.h"
 #include "engine/engine.h"
+#include "golden/leaders.h"
 #include "golden/recorded.h"
 #include "net/link.h"
 #include "run/order.h"
@@ -472,7 +473,7 @@ static void escaped(struct strbuf *out, const char *text)
 		strbuf_printf(out, *text == '\n' ? "\\n" : "%c", *text);
 }
 
-/* A new key; the old one, with its certificate, was the one before. */
+/* Makes a key; the last one stays, with its certificate, for those who join again. */
 static void key_make(void)
 {
 	struct err err;
@@ -686,7 +687,8 @@ static void settle(void)
 {
 	for (int i = 0; i < 4; i++) {
 		bare_clock(now_us += 3000); /* changes wait for company before they are stored */
-		server_turn(site->s);
+		if (!leaders_standing())
+			server_turn(site->s);
 		for (bool once = true; once || site->s->loop->active_reqs.count > 0; once = false) /* other threads */
 			uv_run(site->s->loop, site->s->loop->active_reqs.count > 0 ? UV_RUN_ONCE : UV_RUN_NOWAIT);
 		links_end();
@@ -723,6 +725,9 @@ static void offer_open(void)
 		settle();
 }
 
+static bool command_next(void);
+static const struct leaders_test leaders = {.say = say, .next = command_next, .now_us = &now_us};
+
 static void commands_of_agents(const char *what)
 {
 	if (strcmp(what, "bye") == 0)
@@ -745,6 +750,8 @@ static void commands_of_agents(const char *what)
 		offline_end(site->s);
 	else if (strcmp(what, "restart") == 0)
 		restart();
+	else if (strcmp(what, "leased") == 0)
+		leaders_begin(&leaders);
 	else if (strcmp(what, "files") == 0) {
 		char path[128];
 		snprintf(path, sizeof path, "%s/offline", site->dir);
@@ -844,7 +851,7 @@ static void command(char *line)
 		frame_deliver(*link_at(word), args + 2);
 	else if (strncmp(args, "> ", 2) == 0)
 		say("*** there is no such link");
-	else
+	else if (!leaders_command(site->s, word, args))
 		commands_of_agents(word);
 	settle();
 	strbuf_fini(&full);
@@ -876,6 +883,7 @@ static void site_begin(void **state, const char *line)
 static void site_end(void **state)
 {
 	links_forget();
+	leaders_begin(NULL);
 	log_destroy(site->s->log);
 	site->s->log = NULL;
 	site_teardown(state);
@@ -885,10 +893,30 @@ static void site_end(void **state)
 	nknown = 0;
 }
 
+/* ---- the text ---- */
+
+static char *script_rest; /* what is still to be played */
+
+/* Plays the next command of the run; returns false at its end. */
+static bool command_next(void)
+{
+	char *line;
+
+	while (script_rest && strncmp(script_rest, "= ", 2) != 0) {
+		line = strsep(&script_rest, "\n");
+		if (strncmp(line, "$ ", 2) != 0)
+			continue;
+		strbuf_printf(&shown, "\n%s\n", line);
+		command(line + 2);
+		return true;
+	}
+	return false;
+}
+
 static void played_text(void **state, const char *file)
 {
 	struct strbuf script = {0};
-	char *rest, *line;
+	char *line;
 
 	const struct passwd *user = getpwuid(1);
 
@@ -900,17 +928,18 @@ static void played_text(void **state, const char *file)
 	tzset();
 	umask(022);
 	assert_int_equal(file_read(file, 0, 4 << 20, &script), 0);
-	rest = script.text;
-	while ((line = strsep(&rest, "\n")))
-		if (strncmp(line, "= ", 2) == 0) {
-			if (site)
-				site_end(state);
-			strbuf_printf(&shown, "%s%s\n", shown.n ? "\n" : "", line);
-			site_begin(state, line);
-		} else if (strncmp(line, "$ ", 2) == 0 && site) {
-			strbuf_printf(&shown, "\n%s\n", line);
-			command(line + 2);
-		}
+	script_rest = script.text;
+	while (script_rest) {
+		line = strsep(&script_rest, "\n");
+		if (strncmp(line, "= ", 2) != 0)
+			continue;
+		if (site)
+			site_end(state);
+		strbuf_printf(&shown, "%s%s\n", shown.n ? "\n" : "", line);
+		site_begin(state, line);
+		while (command_next())
+			;
+	}
 	site_end(state);
 	recorded_compare(file, "$ ", &shown);
 	strbuf_fini(&shown);
@@ -933,9 +962,15 @@ static void test_asked(void **state)
 	played_text(state, FOLDER "asked.txt");
 }
 
+static void test_standby(void **state)
+{
+	played_text(state, FOLDER "standby.txt");
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_peers), cmocka_unit_test(test_asked)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_peers), cmocka_unit_test(test_asked),
+					   cmocka_unit_test(test_standby)};
 
 	return cmocka_run_group_tests_name("peers", tests, NULL, NULL);
 }

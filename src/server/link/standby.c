@@ -181,7 +181,7 @@ static void pass_add(struct server *s, const struct http_request *r, const char 
 	if (request_remote(r) || !*realm_address(s) || strcmp(request_path(r), "/v1/shutdown") == 0 ||
 	    !token_pass(s, request_peer(r).uid, pass))
 		return;
-	strbuf_printf(&servers, "%s %s", leader, realm_address(s));
+	strbuf_printf(&servers, "%s%s%s", leader, *leader ? " " : "", realm_address(s));
 	json_text(j, "servers", servers.text);
 	json_text(j, "pass", pass);
 	strbuf_fini(&servers);
