@@ -21,6 +21,7 @@
 #include "server/server.h"
 #include "store/store.h"
 #include "support/bare.h"
+#include "support/leaks.h"
 
 static const struct {
 	const char *path, *body;
@@ -126,7 +127,7 @@ static void repeated_equals_once(void **state)
 	for (int which = 0; which < KEYED; which++) {
 		pid_t pid = (fflush(stdout), fork());
 		if (pid == 0) {
-			bool good = repeats_well(which);
+			bool good = repeats_well(which) && leaks_none();
 			fflush(stdout);
 			_exit(good ? 0 : 1);
 		}

@@ -44,6 +44,7 @@
 #include "server/server.h"
 #include "store/store.h"
 #include "support/bare.h"
+#include "support/leaks.h"
 #include "support/lua.h"
 
 #define FEW 160	    /* refused requests at the end of a history */
@@ -387,7 +388,7 @@ static bool history_runs(uint64_t seed, bool loud, uint32_t refused)
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		setvbuf(stdout, NULL, _IOLBF, 0);
-		bool good = live_through(seed, loud, refused);
+		bool good = live_through(seed, loud, refused) && leaks_none();
 		fflush(stdout);
 		_exit(good ? 0 : 1);
 	}

@@ -59,6 +59,7 @@
 #include "server/server.h"
 #include "store/store.h"
 #include "support/bare.h"
+#include "support/leaks.h"
 
 #define EPOCH INT64_C(1800000000)
 #define MACHINE "nodes:2x4+1x8"
@@ -843,7 +844,7 @@ static void same_starts(void **state)
 		pid = fork();
 		assert_true(pid >= 0);
 		if (pid == 0)
-			_exit(live_through(seed, one && !many) ? 0 : 1);
+			_exit(live_through(seed, one && !many) && leaks_none() ? 0 : 1);
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		if (status != 0) {
 			printf("# seed %llu differs: SHUNT_SEED=%llu shows it\n", (unsigned long long)seed,

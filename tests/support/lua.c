@@ -42,8 +42,13 @@ void lua_set(const char *text)
 	}
 }
 
+/* What servers that were dropped had asked: it is no leak. */
+static VEC(struct hook_ask *) dropped;
+
 void lua_forget(void)
 {
+	for (size_t i = 0; i < asked.n; i++)
+		vec_push(&dropped, asked.v[i]);
 	vec_clear(&asked);
 }
 
