@@ -9,14 +9,17 @@
  *	$ shunt-top <<< ...	its keys (keys.c)
  *	$ A=b qstat	a command with a variable of its environment
  *	$ tty 80 qstat	a command on a terminal of that width, where \e is an escape
- *	@ /v1/site 200 ...	what it gets for that path: status, members or a text (door.h)
+ *	@ /v1/site 200 ...	what it gets for that path: status, members or a text (door.h);
+ *			200*2: the first two times
+ *	& SOCKET CUE ...	what a daemon there answers to a line or frame CUE (actor.h)
+ *	% FILE ...	a file with this text, where \n is a newline; in bin/ a program
  *	| ...		its standard output
  *	! ...		its standard error
- *	> ...		its requests that change something, with their bodies
+ *	> ...		its requests that change something, with their bodies; what it told daemons
  *	= 1		its exit status, if that is not 0
  *	+ 60		that many seconds pass
  *	# ...		a remark
- * $ROOT is the source tree.
+ * $ROOT is the source tree, $HERE the directory of the site, in which they run.
  * After a change of it, or if a change of what is printed is intended, run
  *	SHUNT_GOLDEN=write meson test -C build-test printed
  * and look at the difference.
@@ -105,8 +108,18 @@ static void put(const struct site *site, const char *mark, const char *text)
 	strbuf_fini(&line);
 }
 
-/* Cuts the command's standard input from a line, and returns it; without one, the script. In it, \n
- * stands for a newline. */
+/* Appends a text, in which \n stands for a newline. */
+static void escaped_put(struct strbuf *out, const char *at)
+{
+	for (; *at; at++) {
+		bool escape = strncmp(at, "\\n", 2) == 0;
+		strbuf_add(out, escape ? "\n" : at, 1);
+		at += escape;
+	}
+	strbuf_puts(out, "\n");
+}
+
+/* Cuts the command's standard input from a line, and returns it; without one, the script. */
 static void input_take(char *line, struct strbuf *ret)
 {
 	char *at = strstr(line, " <<< ");
@@ -116,12 +129,7 @@ static void input_take(char *line, struct strbuf *ret)
 		return;
 	}
 	*at = '\0';
-	for (at += 5; *at; at++) {
-		bool escape = strncmp(at, "\\n", 2) == 0;
-		strbuf_add(ret, escape ? "\n" : at, 1);
-		at += escape;
-	}
-	strbuf_puts(ret, "\n");
+	escaped_put(ret, at + 5);
 }
 
 /* Runs a command as the user of most jobs; after "sudo" as root, after "A=b" with that in its
@@ -167,27 +175,66 @@ static void command_run(struct door *d, const struct site *site, char *line)
 	wordfree(&words);
 }
 
-/* Changes an answer for the next command: "@ PATH STATUS MEMBERS". */
-static void answer_change(struct door *d, const char *line)
+/* Changes an answer for the next command: "@ PATH STATUS[*TIMES] MEMBERS". */
+static void answer_change(struct door *d, char *line)
 {
-	char path[64];
-	int status, n = 0;
+	const char *path = strsep(&line, " "), *status = line ? strsep(&line, " ") : NULL, *times;
 
-	if (sscanf(line, "@ %63s %d %n", path, &status, &n) < 2 || !n || !door_alter(d, path, status, line + n))
-		fail_msg("%s: not a change of an answer", line);
+	times = status ? strchr(status, '*') : NULL;
+	if (!line || !door_alter(d, path, atoi(status), times ? atoi(times + 1) : -1, line))
+		fail_msg("%s: not a change of an answer", path);
+}
+
+/* Splits off the first word of a line, and returns it with the directory before it. */
+static char *path_take(const struct site *site, char **line)
+{
+	static char path[512];
+
+	snprintf(path, sizeof path, "%s/%s", site->dir, strsep(line, " "));
+	for (char *p = path + strlen(site->dir) + 1; (p = strchr(p, '/')); *p++ = '/') {
+		*p = '\0';
+		if (mkdir(path, 0700) < 0 && errno != EEXIST)
+			fail_msg("%s: %s", path, strerror(errno));
+	}
+	return path;
+}
+
+/* Writes a file: "% FILE TEXT". */
+static void file_make(const struct site *site, char *line)
+{
+	struct strbuf text = {0};
+	const char *path = path_take(site, &line);
+
+	escaped_put(&text, line ? line : "");
+	assert_int_equal(file_replace(path, strstr(path, "/bin/") ? 0755 : 0644, text.text, text.n, 0), 0);
+	strbuf_fini(&text);
+}
+
+/* Lets a daemon answer: "& SOCKET CUE ANSWER". */
+static void daemon_cue(struct door *d, const struct site *site, char *line)
+{
+	const char *path = path_take(site, &line), *cue = strsep(&line, " ");
+
+	if (!line)
+		fail_msg("%s: not an answer of a daemon", path);
+	door_cue(d, path, cue, line);
 }
 
 /* Does what a line of the file asks for; other lines are the record. */
 static void line_run(struct door *d, struct site *site, char *line)
 {
-	if (*line && strchr("#+$@", *line))
+	if (*line && strchr("#+$@&%", *line))
 		strbuf_printf(&printed, "%s%s\n", printed.n ? "\n" : "", line);
 	if (*line == '+')
 		small_pass(site, atoll(line + 1));
 	else if (*line == '$')
 		command_run(d, site, line + 2);
 	else if (*line == '@')
-		answer_change(d, line);
+		answer_change(d, line + 2);
+	else if (*line == '&')
+		daemon_cue(d, site, line + 2);
+	else if (*line == '%')
+		file_make(site, line + 2);
 }
 
 /* Job 1 has left output, the others have not. */
@@ -234,6 +281,7 @@ static void test_printed(void **state)
 	bare_opens = output_open;
 	struct door *d = door_open(*state);
 	assert_int_equal(chdir(((struct site *)*state)->dir), 0);
+	setenv("HERE", ((struct site *)*state)->dir, 1);
 	assert_int_equal(file_read(path, 0, 4 << 20, &recorded), 0);
 	for (rest = recorded.text; (line = strsep(&rest, "\n"));)
 		line_run(d, *state, line);
@@ -255,6 +303,7 @@ int main(int argc, char **argv)
 		{"doctor", test_printed, NULL, NULL, FOLDER "commands_doctor.txt"},
 		{"pbs", test_printed, NULL, NULL, FOLDER "commands_pbs.txt"},
 		{"rare", test_printed, NULL, NULL, FOLDER "commands_rare.txt"},
+		{"daemons", test_printed, NULL, NULL, FOLDER "commands_daemons.txt"},
 		{"top", test_printed, NULL, NULL, FOLDER "commands_top.txt"},
 	};
 

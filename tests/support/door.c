@@ -8,6 +8,7 @@
 #include <jansson.h>
 #include <poll.h>
 #include <pty.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 #include "base/unixsock.h"
 #include "base/vec.h"
 #include "net/url.h"
+#include "support/actor.h"
 #include "support/ready.h"
 
 #define HEAD_END "\r\n\r\n"
@@ -35,7 +37,8 @@ struct caller {
 
 struct alteration {
 	char *path;
-	int status;
+	int status; /* < 0: a signal to the program, and the real answer; 0: no answer */
+	int times;  /* requests it is for; -1: all */
 	json_t *members;
 };
 
@@ -55,6 +58,7 @@ struct door {
 	VEC(struct caller) callers;
 	VEC(struct alteration) alterations;
 	VEC(struct ready) ready;
+	VEC(struct actor *) actors;
 	int columns, terminal; /* width of the program's terminal, 0: it has none; our end of it */
 };
 
@@ -84,6 +88,9 @@ void door_close(struct door *d)
 		waitpid(d->ready.v[i].pid, NULL, 0);
 	}
 	vec_free(&d->ready);
+	for (size_t i = 0; i < d->actors.n; i++)
+		actor_close(d->actors.v[i]);
+	vec_free(&d->actors);
 	free(d);
 }
 
@@ -121,12 +128,33 @@ static void change_note(struct door *d, const char *method, const char *target, 
 	json_decref(o);
 }
 
-bool door_alter(struct door *d, const char *path, int status, const char *json)
+bool door_alter(struct door *d, const char *path, int status, int times, const char *json)
 {
-	json_t *members = json_loads(json, JSON_DECODE_ANY, NULL);
+	json_t *members = json_loads(json, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 
-	vec_push(&d->alterations, (struct alteration){mem_strdup(path), status, members});
+	vec_push(&d->alterations, (struct alteration){mem_strdup(path), status, times, members});
 	return json_is_object(members) || json_is_string(members);
+}
+
+void door_cue(struct door *d, const char *path, const char *cue, const char *answer)
+{
+	struct actor *a = NULL;
+
+	for (size_t i = 0; i < d->actors.n && !a; i++)
+		a = strcmp(actor_path(d->actors.v[i]), path) == 0 ? d->actors.v[i] : NULL;
+	if (!a) {
+		a = actor_open(path);
+		vec_push(&d->actors, a);
+	}
+	actor_cue(a, cue, answer);
+}
+
+/* Ends the daemons that were played for one program. */
+static void actors_end(struct door *d)
+{
+	for (size_t i = 0; i < d->actors.n; i++)
+		actor_close(d->actors.v[i]);
+	vec_clear(&d->actors);
 }
 
 static void alterations_end(struct door *d)
@@ -152,18 +180,36 @@ static void answer_alter(const struct alteration *a, struct bare_answer *answer)
 	}
 	answer->status = a->status;
 	strbuf_clear(&answer->body);
-	strbuf_puts(&answer->body, text ? text : json_string_value(a->members));
+	if (text)
+		strbuf_puts(&answer->body, text);
+	else
+		strbuf_add(&answer->body, json_string_value(a->members), json_string_length(a->members));
 	free(text);
 	json_decref(o);
 }
 
-static void answer_changed(const struct door *d, const char *target, struct bare_answer *answer)
+/* Changes an answer. Of alterations for a number of requests only the first one that is left
+ * counts. Returns false if there is no answer. */
+static bool answer_changed(const struct door *d, int fd, const char *target, struct bare_answer *answer)
 {
 	size_t n = strcspn(target, "?");
+	struct ucred who;
 
-	for (size_t i = 0; i < d->alterations.n; i++)
-		if (strncmp(target, d->alterations.v[i].path, n) == 0 && !d->alterations.v[i].path[n])
-			answer_alter(&d->alterations.v[i], answer);
+	for (size_t i = 0; i < d->alterations.n; i++) {
+		struct alteration *a = &d->alterations.v[i];
+		if (strncmp(target, a->path, n) != 0 || a->path[n] || !a->times)
+			continue;
+		if (a->status > 0)
+			answer_alter(a, answer);
+		else if (a->status == 0)
+			return false;
+		else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &(socklen_t){sizeof who}) < 0 ||
+			 kill(who.pid, -a->status) < 0)
+			abort();
+		if (a->times > 0 && a->times--)
+			break;
+	}
+	return true;
 }
 
 static void request_answer(struct door *d, int fd, const char *head, const char *body)
@@ -180,11 +226,14 @@ static void request_answer(struct door *d, int fd, const char *head, const char 
 	if (strcmp(method, "GET") != 0)
 		change_note(d, method, target, body);
 	bare_call(d->site->s, d->user, &from, method, path, header_find(head, "Idempotency-Key", a), body, &answer);
-	answer_changed(d, target, &answer);
+	bool any = answer_changed(d, fd, target, &answer);
 	strbuf_printf(&out, "HTTP/1.1 %d -\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n", answer.status,
 		      answer.type, answer.body.n);
 	strbuf_add(&out, strbuf_text(&answer.body), answer.body.n);
-	fd_write(fd, out.text, out.n);
+	if (any)
+		fd_write(fd, out.text, out.n);
+	else
+		shutdown(fd, SHUT_RDWR);
 	strbuf_fini(&out);
 	strbuf_fini(&answer.body);
 	arena_destroy(a);
@@ -244,9 +293,18 @@ static void serve(struct door *d, int alive)
 		vec_push(&polled, (struct pollfd){.fd = d->columns ? d->terminal : -1, .events = POLLIN});
 		for (size_t i = 0; i < d->callers.n; i++)
 			vec_push(&polled, (struct pollfd){.fd = d->callers.v[i].fd, .events = POLLIN});
+		size_t actors = polled.n;
+		for (size_t i = 0; i < d->actors.n; i++) {
+			struct pollfd two[2];
+			actor_poll(d->actors.v[i], two);
+			vec_push(&polled, two[0]);
+			vec_push(&polled, two[1]);
+		}
 		if (poll(polled.v, polled.n, -1) < 0)
 			continue;
 		runs = !polled.v[0].revents;
+		for (size_t i = 0; i < d->actors.n; i++)
+			actor_serve(d->actors.v[i], polled.v + actors + 2 * i, &d->visit->changes);
 		for (size_t i = d->callers.n; i-- > 0;) {
 			if (!polled.v[i + 3].revents || caller_serve(d, &d->callers.v[i]))
 				continue;
@@ -364,6 +422,7 @@ void door_run(struct door *d, uid_t user, const char *program, char *const *argv
 	serve(d, alive[0]);
 	close(alive[0]);
 	alterations_end(d);
+	actors_end(d);
 	if (read(ready, &status, sizeof status) != sizeof status)
 		abort();
 	ret->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

@@ -23,9 +23,15 @@ void door_close(struct door *d);
 
 /* Changes what the next program gets for requests of a path, whatever their query: this status, and
  * the members of `json` over those of the real answer, or a text (a JSON string) in its place.
- * For what can't be brought about: a full disk, a certificate that expires. Returns false if it is
- * neither. */
-bool door_alter(struct door *d, const char *path, int status, const char *json);
+ * `times` requests, -1: all; what is said of later ones comes in a later call. Status 0: the
+ * connection ends instead; -N: the program gets signal N, and the real answer.
+ * For what can't be brought about: a full disk, a certificate that expires. Returns false if `json`
+ * is neither. */
+bool door_alter(struct door *d, const char *path, int status, int times, const char *json);
+
+/* Plays a daemon at a socket for the next program: what it answers to a line or a frame (actor.h).
+ * What it is asked is in `changes`. */
+void door_cue(struct door *d, const char *path, const char *cue, const char *answer);
 
 /* Lets the next program have a terminal of this width and 24 lines, on which its input was typed
  * and is not echoed; what it prints on it is `out`. */

@@ -62,9 +62,9 @@ struct spawn {
 	int64_t never;	    /* tasks not given to the daemon yet */
 	int64_t failed;	    /* number of the first task that failed; -1: none */
 	int code;
-	bool input;	 /* standard input is relayed */
-	bool asked;	 /* the reason was requested, or something has happened */
-	bool midline[3]; /* fd 1 and 2: the last line is incomplete */
+	bool input;	    /* standard input is relayed */
+	bool asked;	    /* the reason was requested, or something has happened */
+	int64_t midline[3]; /* fd 1 and 2: number of the task whose last line is incomplete; -1: none */
 };
 
 /* ---- signals ---- */
@@ -110,14 +110,24 @@ static void output_show(struct spawn *s, int64_t task, int fd, const char *data,
 	for (const char *end = data + n; data < end;) {
 		const char *line = memchr(data, '\n', (size_t)(end - data));
 		const char *next = line ? line + 1 : end;
-		if (!s->midline[fd])
-			strbuf_printf(&out, "%lld: ", (long long)task);
+		if (s->midline[fd] != task)
+			strbuf_printf(&out, "%s%lld: ", s->midline[fd] < 0 ? "" : "\n", (long long)task);
 		strbuf_add(&out, data, (size_t)(next - data));
-		s->midline[fd] = !line;
+		s->midline[fd] = line ? -1 : task;
 		data = next;
 	}
 	fd_write(fd, strbuf_text(&out), out.n);
 	strbuf_fini(&out);
+}
+
+/* Completes the lines of a task that has ended. */
+static void lines_end(struct spawn *s, int64_t task)
+{
+	for (int fd = 1; fd <= 2; fd++)
+		if (s->midline[fd] == task) {
+			fd_write(fd, "\n", 1);
+			s->midline[fd] = -1;
+		}
 }
 
 static int go(struct spawn *s);
@@ -130,11 +140,6 @@ static void result_count(struct spawn *s, int64_t task, int code)
 		graph_done(&s->graph, (int)task, task_ready, s);
 		go(s);
 	}
-	for (int fd = 1; fd <= 2; fd++)
-		if (s->midline[fd]) {
-			fd_write(fd, "\n", 1);
-			s->midline[fd] = false;
-		}
 	if (code && (s->failed < 0 || task < s->failed)) {
 		s->failed = task;
 		s->code = code;
@@ -192,8 +197,10 @@ static void frame_take(struct spawn *s, const json_t *head, const char *data, si
 	} else if (strcmp(t, "out") == 0 && (o.fd == 1 || o.fd == 2)) {
 		output_show(s, task, o.fd, data, n);
 	} else if (strcmp(t, "done") == 0) {
+		lines_end(s, task);
 		on_done(s, &o, task);
 	} else if (strcmp(t, "failed") == 0) {
+		lines_end(s, task);
 		command_fail(s->command, "task %lld: %s", (long long)task, o.why);
 		result_count(s, task, EXIT_FAILED);
 	}
@@ -326,7 +333,8 @@ static int serve(struct spawn *s)
 			signal_pass(s);
 		if (fds[2].revents)
 			input_pass(s);
-		if (pool_wire_flush(&s->wire) < 0 || !(fds[0].revents & ~POLLOUT))
+		/* one that has ended may have told results first */
+		if (pool_wire_flush(&s->wire) == 0 && !(fds[0].revents & ~POLLOUT))
 			continue;
 		if (pool_wire_fill(&s->wire) <= 0)
 			return command_fail(s->command, "the pool's daemon has ended: %lld tasks have no result",
@@ -358,7 +366,7 @@ static int graph_read(struct spawn *s, struct strbuf *text, struct err *err)
 
 static int spawn(const struct command *c, const void *arguments, char **argv)
 {
-	struct spawn s = {.command = c, .a = arguments, .failed = -1, .wire.fd = -1};
+	struct spawn s = {.command = c, .a = arguments, .failed = -1, .wire.fd = -1, .midline = {-1, -1, -1}};
 	struct strbuf text = {0};
 	struct pool_need need;
 	struct err err = {.text = ""};
