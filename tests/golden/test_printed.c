@@ -67,6 +67,8 @@ static bool is_item(const char *line, size_t n)
 	       indent + sign + strspn(line + indent + sign, DIGITS ".,") == n;
 }
 
+#define TOUR "shunt-tutorial-" /* directory of the tour, followed by six letters */
+
 /* Appends a line with escapes to be seen, without the seconds that a task of a bag took, and with
  * the digits that all machines agree on: the last ones of a quotient differ. */
 static void line_put(struct strbuf *out, const char *line, size_t n)
@@ -74,6 +76,11 @@ static void line_put(struct strbuf *out, const char *line, size_t n)
 	bool task = memmem(line, n, "local-", 6);
 
 	for (size_t i = 0, m; i < n; i += m) {
+		if (n - i >= strlen(TOUR) + 6 && strncmp(line + i, TOUR, strlen(TOUR)) == 0) {
+			strbuf_puts(out, TOUR "...");
+			m = strlen(TOUR) + 6;
+			continue;
+		}
 		m = strspn(line + i, DIGITS);
 		size_t more = m && line[i + m] == '.' ? 1 + strspn(line + i + m + 1, DIGITS) : 0;
 		m += m ? more : 1;
@@ -132,6 +139,15 @@ static void input_take(char *line, struct strbuf *ret)
 	escaped_put(ret, at + 5);
 }
 
+/* Returns true if the variable is one of those. */
+static bool is_given(char *const *env, size_t n, const char *variable)
+{
+	for (size_t i = 0; i < n && variable; i++)
+		if (strncmp(env[i], variable, strcspn(variable, "=") + 1) == 0)
+			return true;
+	return false;
+}
+
 /* Runs a command as the user of most jobs; after "sudo" as root, after "A=b" with that in its
  * environment, after "tty 80" on a terminal. */
 static void command_run(struct door *d, const struct site *site, char *line)
@@ -154,8 +170,9 @@ static void command_run(struct door *d, const struct site *site, char *line)
 		    **argv = words.we_wordv;
 	for (; *argv && strchr(*argv, '='); argv++)
 		vec_push(&env, *argv);
-	for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
-		vec_push(&env, usual[i]);
+	for (size_t i = 0, given = env.n; i < sizeof usual / sizeof *usual; i++)
+		if (!is_given(env.v, given, usual[i]))
+			vec_push(&env, usual[i]);
 	if (strcmp(*argv, "tty") == 0) {
 		door_terminal(d, atoi(argv[1]));
 		argv += 2;
@@ -304,6 +321,7 @@ int main(int argc, char **argv)
 		{"pbs", test_printed, NULL, NULL, FOLDER "commands_pbs.txt"},
 		{"rare", test_printed, NULL, NULL, FOLDER "commands_rare.txt"},
 		{"daemons", test_printed, NULL, NULL, FOLDER "commands_daemons.txt"},
+		{"waits", test_printed, NULL, NULL, FOLDER "commands_waits.txt"},
 		{"top", test_printed, NULL, NULL, FOLDER "commands_top.txt"},
 	};
 

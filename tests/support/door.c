@@ -188,17 +188,36 @@ static void answer_alter(const struct alteration *a, struct bare_answer *answer)
 	json_decref(o);
 }
 
+static bool is_for(const struct alteration *a, const char *target)
+{
+	size_t n = strcspn(target, "?");
+
+	return a->times && strncmp(target, a->path, n) == 0 && !a->path[n];
+}
+
+/* Returns true if nothing of the real answer would be left. */
+static bool answer_replaced(const struct door *d, const char *target)
+{
+	for (size_t i = 0; i < d->alterations.n; i++) {
+		const struct alteration *a = &d->alterations.v[i];
+		if (is_for(a, target))
+			return json_is_string(a->members) || a->status == 0 || a->status >= 400;
+	}
+	return false;
+}
+
 /* Changes an answer. Of alterations for a number of requests only the first one that is left
  * counts. Returns false if there is no answer. */
 static bool answer_changed(const struct door *d, int fd, const char *target, struct bare_answer *answer)
 {
-	size_t n = strcspn(target, "?");
 	struct ucred who;
 
 	for (size_t i = 0; i < d->alterations.n; i++) {
 		struct alteration *a = &d->alterations.v[i];
-		if (strncmp(target, a->path, n) != 0 || a->path[n] || !a->times)
+		if (!is_for(a, target))
 			continue;
+		bool all = a->times < 0;
+		a->times -= !all;
 		if (a->status > 0)
 			answer_alter(a, answer);
 		else if (a->status == 0)
@@ -206,7 +225,7 @@ static bool answer_changed(const struct door *d, int fd, const char *target, str
 		else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &(socklen_t){sizeof who}) < 0 ||
 			 kill(who.pid, -a->status) < 0)
 			abort();
-		if (a->times > 0 && a->times--)
+		if (!all)
 			break;
 	}
 	return true;
@@ -225,7 +244,10 @@ static void request_answer(struct door *d, int fd, const char *head, const char 
 
 	if (strcmp(method, "GET") != 0)
 		change_note(d, method, target, body);
-	bare_call(d->site->s, d->user, &from, method, path, header_find(head, "Idempotency-Key", a), body, &answer);
+	snprintf(answer.type, sizeof answer.type, "text/plain");
+	if (strcmp(method, "GET") != 0 || !answer_replaced(d, target))
+		bare_call(d->site->s, d->user, &from, method, path, header_find(head, "Idempotency-Key", a), body,
+			  &answer);
 	bool any = answer_changed(d, fd, target, &answer);
 	strbuf_printf(&out, "HTTP/1.1 %d -\r\nContent-Type: %s\r\nContent-Length: %zu\r\n\r\n", answer.status,
 		      answer.type, answer.body.n);

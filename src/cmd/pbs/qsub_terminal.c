@@ -112,7 +112,8 @@ static bool terminal_await(const struct seat *seat, struct pty_way *w, int *ret_
 
 	for (;;) {
 		int state = interrupted ? 'C' : seat_state(seat, ret_code);
-		if (interrupted) {
+		if (interrupted) { /* perhaps while it asked */
+			state = 'C';
 			job_withdraw(seat);
 			*ret_code = 128 + interrupted;
 		}
