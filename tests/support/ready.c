@@ -1,11 +1,14 @@
 /*
  * ready.c - linked into a program: with READY in its environment it runs itself as often as it is
- * asked, each time in a fork, so that loading it and starting its sanitizers is done once.
+ * asked, each time in a fork, so that loading it and starting its sanitizers is done once. All of
+ * it ends with the test that asks.
  */
 #include "support/ready.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,6 +36,7 @@ static int become(char *request, const int *fd, int nfd)
 	static char *argv[READY_TEXTS], *env[READY_TEXTS];
 	int argc, n;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (int i = 0; i < nfd; i++) { /* one takes the place of our socket */
 		dup2(fd[i], i);
 		close(fd[i]);
@@ -50,6 +54,7 @@ int __wrap_main(int argc, char **argv)
 
 	if (!getenv("READY"))
 		return __real_main(argc, argv);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	while (unix_receive(READY_FD, request, sizeof request, fd, READY_FDS, &n, 0) > 0) {
 		pid_t pid = fork();
 		if (pid == 0)
