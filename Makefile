@@ -9,7 +9,6 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 MUTANTS ?= 40
 SEED ?= 1
-JOBS ?= 1
 # One line for each step is for a terminal, where ninja replaces it by the next.
 NINJA = ninja $(if $(MAKE_TERMOUT),,--quiet)
 
@@ -72,9 +71,9 @@ test-threads: packages-ci moved-build-threads
 	@$(NINJA) -C build-threads $(THREADED:%=tests/test_%)
 	@setarch -R tools/run-tests build-threads $(THREADED)
 
-# Outside CI: about two minutes for each mutant.
+# Outside CI: a build and a run of all tests first, then less than a minute for each mutant.
 mutate: packages-test
-	@tools/mutate --mutants $(MUTANTS) --seed $(SEED) --jobs $(JOBS)
+	@tools/mutate --mutants $(MUTANTS) --seed $(SEED) $(if $(JOBS),--jobs $(JOBS))
 
 bench: build
 	@if [ -x bench/run ]; then bench/run build; else meson test -C build --benchmark --verbose; fi
@@ -130,7 +129,7 @@ help:
 	@echo "make test-displace  stops and restarts counting programs 1,000 times"
 	@echo "make test-settings  runs the quick tests soon after boot, on one processor, in other time zones, as a user, with few programs"
 	@echo "make test-threads  runs what uses threads under the thread sanitizer"
-	@echo "make mutate  changes single lines, and shows which changes no test notices (MUTANTS=40 SEED=1 JOBS=1)"
+	@echo "make mutate  changes single lines, and shows which changes no test notices (MUTANTS=40 SEED=1)"
 	@echo "make deb     makes Debian packages; make test-deb also tries them in a clean system"
 	@echo "make test-fresh  tries 'make up' and some tests on Debian 12 and 13, and Ubuntu 24.04 where it can be had"
 	@echo "make fuzz    feeds the parsers with noise for FUZZ_SECONDS=60 each"
