@@ -16,6 +16,7 @@
 #include "server/link/standby.h"
 #include "server/node/nodes.h"
 #include "server/server.h"
+#include "server/settings/conf.h"
 #include "server/site/realm.h"
 #include "store/store.h"
 #include "support/bare.h"
@@ -242,19 +243,28 @@ static void other_set(const char *args)
 		other.left = 5000;
 }
 
-/* Registers another server: "register NAME jobs|none". */
+static void address_set(struct server *s, const char *address)
+{
+	conf_set(s->conf, "cluster.address", address, &(struct err){.text = ""});
+	realm_locate(s);
+}
+
+/* Registers another server: "register NAME jobs|none ADDRESS". */
 static void other_register(struct server *s, const char *args)
 {
-	char own[sizeof s->realm->owner], jobs[8] = "";
+	char own[sizeof s->realm->owner], address[128], jobs[8] = "", its[128] = "";
 	uint32_t here = s->hosts->here;
 	struct err err = {.text = ""};
 
 	memcpy(own, s->realm->owner, sizeof own);
-	sscanf(args, "%300s %7s", s->realm->owner, jobs);
+	snprintf(address, sizeof address, "%s", realm_address(s));
+	sscanf(args, "%300s %7s %127s", s->realm->owner, jobs, its);
+	address_set(s, its);
 	s->hosts->here = strcmp(jobs, "jobs") == 0;
 	if (realm_register(s, false, &err) < 0)
 		test->say("%s", err.text);
 	s->hosts->here = here;
+	address_set(s, address);
 	memcpy(s->realm->owner, own, sizeof own);
 }
 

@@ -2,7 +2,8 @@
  * test_peers.c - the whole server with hosts, their agents and what users leave there, played by
  * the test: every answer, every frame to an agent, every order, mail and line of the log, and the
  * files for the time without a server, compared with peers.txt. asked.txt has what is rarely asked
- * of one machine, standby.txt servers that share a store (leaders.h).
+ * of one machine, streams.txt output of jobs and programs in them (clients.h), standby.txt servers
+ * that share a store (leaders.h).
  *
  * A line "= TITLE" of a file begins a run with a new site, and "$ COMMAND" says what happens; the
  * other lines are recorded by
@@ -10,6 +11,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <pwd.h>
 #include <setjmp.h>
@@ -32,10 +34,14 @@
 #include "client/tray.h"
 #include "core/cluster.h"
 #include "engine/engine.h"
+#include "golden/clients.h"
 #include "golden/leaders.h"
 #include "golden/recorded.h"
 #include "net/link.h"
 #include "run/order.h"
+#include "server/api/stream/events.h"
+#include "server/api/stream/output.h"
+#include "server/api/stream/terminal.h"
 #include "server/base/instance.h"
 #include "server/base/log.h"
 #include "server/base/turn.h"
@@ -210,6 +216,14 @@ void link_close(struct link *l, const char *reason)
 	if (!l->over)
 		l->over = mem_strdup(reason);
 }
+void link_pause(struct link *l, bool pause)
+{
+	say("%s < %s", l->name, pause ? "paused" : "continues");
+}
+void link_notice_end(struct link *l)
+{
+	say("%s < its end is noticed", l->name);
+}
 void link_abort(struct link *l, const char *reason)
 {
 	link_close(l, reason);
@@ -322,9 +336,14 @@ static void frame_deliver(struct link *l, char *text)
 	if (!head)
 		fail_msg("%s: %s", text, error.text);
 	const char *data = text + error.position;
+	struct strbuf many = {0};
 	data += *data == ' ';
+	for (long i = 0, n = *data == '*' ? atol(data + 1) : 0; i < n; i++)
+		strbuf_puts(&many, "x");
+	data = many.n ? many.text : data;
 	if (!l->over && l->events && l->events->frame)
 		l->events->frame(l->context, l, head, *data ? data : NULL, strlen(data));
+	strbuf_fini(&many);
 	json_decref(head);
 }
 
@@ -394,6 +413,12 @@ void engine_host_down(struct engine *e, const char *host)
 void engine_host_lost(struct engine *e, const char *host)
 {
 	say("engine: host %s is lost", host);
+}
+struct link *engine_link(const struct engine *e, const char *host)
+{
+	uint32_t node;
+
+	return names_find(&site->s->cluster->node_names, host, &node) ? agents_link_of(site->s, node) : NULL;
 }
 bool engine_frame(struct engine *e, const char *host, const json_t *head, const char *data, size_t n)
 {
@@ -535,6 +560,7 @@ static void answer_keep(const json_t *o)
 		token = i == 0 ? json_string_value(more) : token;
 	}
 	known_add(token, "(token)");
+	known_add(json_string_value(json_object_get(json_object_get(o, "error"), "pass")), "(pass)");
 	if (token)
 		snprintf(own.token, sizeof own.token, "%s", token);
 	if (cert) {
@@ -665,6 +691,12 @@ static void log_show(void)
 		say("log: %s: %s", severity_names[k->severity], k->text);
 }
 
+/* Opens a file in place of the nursery. */
+static int opens(const char *path, int flags, int mode)
+{
+	return open(path, flags | O_CLOEXEC, mode);
+}
+
 static void server_prepare(void)
 {
 	struct server *s = site->s;
@@ -677,6 +709,9 @@ static void server_prepare(void)
 	s->realm->epoch = 3;
 	s->hosts->lease = spool_lease;
 	s->hosts->kept = spool_frame;
+	s->hosts->stream = stream_taken;
+	s->realm->tasks = (struct tasks *)&opens; /* only passed on */
+	bare_opens = opens;
 	s->log = log_create(SEVERITY_DEBUG);
 	log_at = 0;
 	assert_int_equal(realm_begin(s, &err), 0);
@@ -687,11 +722,15 @@ static void settle(void)
 {
 	for (int i = 0; i < 4; i++) {
 		bare_clock(now_us += 3000); /* changes wait for company before they are stored */
-		if (!leaders_standing())
+		if (!leaders_standing()) {
 			server_turn(site->s);
+			stream_tick(site->s);
+			entered_tick(site->s);
+		}
 		for (bool once = true; once || site->s->loop->active_reqs.count > 0; once = false) /* other threads */
 			uv_run(site->s->loop, site->s->loop->active_reqs.count > 0 ? UV_RUN_ONCE : UV_RUN_NOWAIT);
 		links_end();
+		clients_settle();
 	}
 	log_show();
 }
@@ -804,6 +843,14 @@ static void command(char *line)
 		answer_show(far ? bare_remote(site->s, &from, method, path, body, &site->a)
 				: bare_ask(site->s, (uid_t)uid, method, path, body, &site->a));
 		strbuf_fini(&bearer);
+	} else if (strcmp(word, "put") == 0) {
+		char *text = strchr(args, ' ');
+		*text++ = '\0';
+		FILE *f = fopen(args, "a");
+		assert_non_null(f);
+		fprintf(f, "%s\n", text);
+		fclose(f);
+		chmod(args, 0644);
 	} else if (strcmp(word, "show") == 0) {
 		struct strbuf text = {0};
 		int rc = file_read(args, 0, SHOWN, &text);
@@ -851,7 +898,7 @@ static void command(char *line)
 		frame_deliver(*link_at(word), args + 2);
 	else if (strncmp(args, "> ", 2) == 0)
 		say("*** there is no such link");
-	else if (!leaders_command(site->s, word, args))
+	else if (!leaders_command(site->s, word, args) && !clients_command(site->s, word, args))
 		commands_of_agents(word);
 	settle();
 	strbuf_fini(&full);
@@ -872,6 +919,7 @@ static void site_begin(void **state, const char *line)
 	snprintf(path, sizeof path, "%s/offline", site->dir);
 	assert_int_equal(mkdir(path, 0755), 0);
 	memset(lives, 0, sizeof lives);
+	clients_begin(say);
 	server_prepare();
 	known_add(site->s->realm->authority.fingerprint, "(fingerprint)");
 	char *digits = mem_strdup(site->s->realm->authority.fingerprint);
@@ -882,6 +930,9 @@ static void site_begin(void **state, const char *line)
 
 static void site_end(void **state)
 {
+	quiet = true;
+	clients_end();
+	quiet = false;
 	links_forget();
 	leaders_begin(NULL);
 	log_destroy(site->s->log);
@@ -962,6 +1013,11 @@ static void test_asked(void **state)
 	played_text(state, FOLDER "asked.txt");
 }
 
+static void test_streams(void **state)
+{
+	played_text(state, FOLDER "streams.txt");
+}
+
 static void test_standby(void **state)
 {
 	played_text(state, FOLDER "standby.txt");
@@ -970,7 +1026,7 @@ static void test_standby(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_peers), cmocka_unit_test(test_asked),
-					   cmocka_unit_test(test_standby)};
+					   cmocka_unit_test(test_streams), cmocka_unit_test(test_standby)};
 
 	return cmocka_run_group_tests_name("peers", tests, NULL, NULL);
 }
