@@ -42,7 +42,7 @@ void lua_set(const char *text)
 	}
 }
 
-/* What servers that were dropped had asked: it is no leak. */
+/* What servers that were dropped had asked: that is not a leak. */
 static VEC(struct hook_ask *) dropped;
 
 void lua_forget(void)

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define MOMENT_MS 20
-#define LONG_MS 4000 /* so long an answer is waited for, and not a pause made */
+#define LONG_MS 4000 /* an answer may take this long: not a pause */
 
 time_t __wrap_time(time_t *ret);
 int __real_clock_gettime(clockid_t id, struct timespec *ret);

@@ -417,17 +417,20 @@ static void peers_start(struct hub *h, const sigset_t *before)
 {
 	struct strbuf texts = {0};
 	struct layout l = *h->l;
-	struct err err;
+	struct peer *failed = NULL; /* the first one */
+	struct err err, why;
 
 	layout_data(h->l, &texts);
-	for (uint32_t i = 0; i < l.host.n; i++) {
+	for (uint32_t i = 0; i < l.host.n; i++)
 		vec_push(&h->peer,
 			 (struct peer){.host = i, .left = l.host.v[i].rank.n, .cable = {.in = -1, .out = -1}});
+	for (uint32_t i = 0; i < l.host.n; i++) {
 		struct peer *p = &h->peer.v[i];
-		int rc = peer_start(p, h->peer.v, i, l.host.v[i].name, before, &err);
-		p->closed = rc < 0;
-		if (rc < 0)
-			peer_failed(h, p, err.text, EXIT_FAILED);
+		p->closed = peer_start(p, h->peer.v, i, l.host.v[i].name, before, &err) < 0;
+		if (p->closed && !failed) {
+			failed = p;
+			why = err;
+		}
 	}
 	for (uint32_t i = 0; i < l.host.n; i++) {
 		l.here = i;
@@ -436,6 +439,8 @@ static void peers_start(struct hub *h, const sigset_t *before)
 		cable_put(&h->peer.v[i].cable, layout_head(&l), texts.text, texts.n);
 		cable_push(&h->peer.v[i].cable);
 	}
+	if (failed) /* now, since `stop` must reach all of them, and after `setup` */
+		peer_failed(h, failed, why.text, EXIT_FAILED);
 	strbuf_fini(&texts);
 }
 
