@@ -1,6 +1,6 @@
 /*
- * test_launched.c - the hub of `shunt launch`, with hosts, ranks, an input and a clock that the test
- * plays: what it prints, relays and ends, compared with launched.txt (played.h).
+ * test_launched.c - the hub of `shunt launch`, with hosts, ranks, an input and a clock that the
+ * test plays: what it prints, relays and ends, compared with launched.txt (played.h).
  *
  *	$ run n1,n1,n2 [OPTION=VALUE...]	the program begins: a rank for each node named
  *	$ n1 {HEAD} [DATA]	a frame from that host

@@ -100,7 +100,8 @@ static int prepare(void *arg, const struct provider_request *r, int64_t nodes, c
 		strbuf_printf(&text, "%s\n", json_string_value(v) ? json_string_value(v) : "");
 	json_decref(answer);
 	int rc = credential_write(key, strbuf_text(&text), text.n, err);
-	explicit_bzero(text.text, text.n);
+	if (text.n)
+		explicit_bzero(text.text, text.n);
 	strbuf_fini(&text);
 	strbuf_puts(command, home_script);
 	strbuf_puts(command, "trap 'rm -rf \"$home\"' EXIT; trap 'exit 1' TERM INT; "
@@ -405,6 +406,16 @@ static int64_t round_go(struct keeper *k)
 	return k->rc < 0 ? k->rc : n;
 }
 
+static void keeper_fini(struct keeper *k)
+{
+	while (k->list.n)
+		keep_drop(k, k->list.v[0]);
+	vec_free(&k->list);
+	strbuf_fini(&k->agent);
+	free(k->server);
+	free(k->dir);
+}
+
 /* Ends without notifying the clusters: the next keeper continues. */
 static int keeper(const struct command *c, const void *arguments, const struct operands *o)
 {
@@ -416,8 +427,10 @@ static int keeper(const struct command *c, const void *arguments, const struct o
 	signal(SIGPIPE, SIG_IGN);
 	if (!program_find("shunt-agent", &k.agent))
 		return command_fail(c, "shunt-agent is not found beside this program nor in $PATH");
-	if (client_open_at(o->v[0], &k.home, &err) < 0)
+	if (client_open_at(o->v[0], &k.home, &err) < 0) {
+		keeper_fini(&k);
 		return command_fail(c, "%s", err.text);
+	}
 	/* keeps commands for other clusters from asking that server */
 	setenv("SHUNT_KEEPER", o->v[0], 1);
 	client_patience(k.home, 0);
@@ -431,6 +444,7 @@ static int keeper(const struct command *c, const void *arguments, const struct o
 			break;
 	}
 	client_close(k.home);
+	keeper_fini(&k);
 	return EXIT_OK;
 }
 
