@@ -52,6 +52,12 @@ const char *__lsan_default_suppressions(void)
 	return "leak:vasprintf\nleak:saving_open\n";
 }
 
+const char *__lsan_default_options(void);
+const char *__lsan_default_options(void)
+{
+	return "print_suppressions=0";
+}
+
 /* ---- children ---- */
 
 static struct {
