@@ -173,16 +173,23 @@ static void fake_resume(struct provider *p)
 	say("%s: resume", ((struct fake *)p)->name);
 }
 
-static void fake_destroy(struct provider *p)
+static void fake_free(struct fake *f)
 {
-	struct fake *f = (struct fake *)p, **at = &run.fakes;
+	struct fake **at = &run.fakes;
 
 	while (*at != f)
 		at = &(*at)->next;
 	*at = f->next;
-	say("%s: destroy after %d looks", f->name, f->polled);
 	vec_free(&f->all);
 	free(f);
+}
+
+static void fake_destroy(struct provider *p)
+{
+	struct fake *f = (struct fake *)p;
+
+	say("%s: destroy after %d looks", f->name, f->polled);
+	fake_free(f);
 }
 
 struct provider *__wrap_provider_create(const char *place, const struct provider_user *user,
@@ -369,6 +376,8 @@ static void run_begin(const char *base, int number)
 	json_decref(run.answer);
 	json_decref(run.tokens);
 	free(run.report);
+	while (run.fakes) /* those of overlays that there still were at the end */
+		fake_free(run.fakes);
 	memset(&run, 0, sizeof run);
 	if (!base)
 		return;

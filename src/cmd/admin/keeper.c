@@ -406,10 +406,14 @@ static int64_t round_go(struct keeper *k)
 	return k->rc < 0 ? k->rc : n;
 }
 
+/* Frees what it holds. What it has requested of clusters goes on, also commands that are on their
+ * way. */
 static void keeper_fini(struct keeper *k)
 {
-	while (k->list.n)
+	while (k->list.n) {
+		k->list.v[0]->provider = NULL;
 		keep_drop(k, k->list.v[0]);
+	}
 	vec_free(&k->list);
 	strbuf_fini(&k->agent);
 	free(k->server);
