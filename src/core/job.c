@@ -51,8 +51,8 @@ int job_apply(struct job *job, const struct event *event, enum job_kind by_kind,
 	enum job_state next;
 
 	if (!job_next(job->state, event->type, &next))
-		return err_set(err, -EINVAL, "job %u: event %s is not legal in state %s", job->id,
-			       event_type_name(event->type), job_state_name(job->state));
+		return err_set(err, -EINVAL, "event %s is not legal in state %s", event_type_name(event->type),
+			       job_state_name(job->state));
 	switch ((enum event_type)event->type) {
 	case EVENT_SUBMIT:
 		job->submit = event->time;

@@ -127,7 +127,20 @@ static void client_free(struct client_played *x)
 	*x = (struct client_played){.fd = -1};
 }
 
-/* "begin NAME UID METHOD PATH [UPGRADE]" */
+/* "send NAME UID METHOD PATH BODY" */
+static void client_send(struct server *s, const char *args)
+{
+	struct client_played *x = client_at(NULL);
+	char method[16], path[256];
+	int uid, used;
+
+	*x = (struct client_played){.fd = -1};
+	if (sscanf(args, "%31s %d %15s %255s %n", x->name, &uid, method, path, &used) != 4)
+		fail_msg("send %s", args);
+	x->r = bare_begin(s, (uid_t)uid, method, path, NULL, args + used, &x->answer);
+}
+
+/* "begin NAME UID PATH [UPGRADE]" */
 static void client_begin(struct server *s, const char *args)
 {
 	struct client_played *x = client_at(NULL);
@@ -216,6 +229,8 @@ bool clients_command(struct server *s, const char *word, char *args)
 
 	if (strcmp(word, "begin") == 0)
 		client_begin(s, args);
+	else if (strcmp(word, "send") == 0)
+		client_send(s, args);
 	else if (strcmp(word, "hang") == 0 && x)
 		client_free(x);
 	else if (strcmp(word, "upgrade") == 0 && x)

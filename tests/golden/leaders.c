@@ -125,6 +125,22 @@ int __wrap_store_register(struct store *s, const char *kind, const char *name, c
 	return test && broken ? err_set(err, -EIO, "%s", broken) : __real_store_register(s, kind, name, text, err);
 }
 
+/* ---- a store that can't be written ---- */
+
+static int unwritten; /* why no commit succeeds: -errno; 0: they do */
+
+int __real_store_commit(struct store *s, struct err *err);
+int __wrap_store_commit(struct store *s, struct err *err);
+int __wrap_store_commit(struct store *s, struct err *err)
+{
+	return unwritten ? err_set(err, unwritten, "%s", strerror(-unwritten)) : __real_store_commit(s, err);
+}
+
+void store_fails(const char *why)
+{
+	unwritten = strcmp(why, "full") == 0 ? -ENOSPC : *why ? -EIO : 0;
+}
+
 /* ---- the loop ---- */
 
 static struct {

@@ -22,6 +22,8 @@ struct leaders_test {
 void leaders_begin(const struct leaders_test *t);
 /* Plays a command of these; returns false for others. */
 bool leaders_command(struct server *s, const char *word, const char *args);
+/* Lets commits fail: "full", "broken"; "": they succeed again. */
+void store_fails(const char *why);
 bool leaders_standing(void); /* the server waits for the lead, and makes no turns */
 
 #endif

@@ -16,6 +16,7 @@
 #include <pwd.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,7 @@
 #include "server/server.h"
 #include "server/settings/conf.h"
 #include "server/site/realm.h"
+#include "store/store.h"
 #include "support/site.h"
 #include "support/skip.h"
 #include "tls/pki.h"
@@ -745,11 +747,41 @@ static void time_pass(int seconds)
 	}
 }
 
+/* SQL for the store while no server has it open, at the next restart. */
+static struct strbuf changes;
+
+static int row_show(void *context, int n, char **values, char **names)
+{
+	struct strbuf text = {0};
+
+	for (int i = 0; i < n; i++)
+		strbuf_printf(&text, " %s=%s", names[i], values[i] ? values[i] : "NULL");
+	say("row:%s", strbuf_text(&text));
+	strbuf_fini(&text);
+	return 0;
+}
+
+static void store_change(void)
+{
+	char path[128], *error = NULL;
+	sqlite3 *db = NULL;
+
+	snprintf(path, sizeof path, "%s/shunt.db", site->dir);
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	if (sqlite3_exec(db, strbuf_text(&changes), row_show, NULL, &error) != SQLITE_OK)
+		fail_msg("%s: %s", strbuf_text(&changes), error);
+	sqlite3_close(db);
+	strbuf_fini(&changes);
+}
+
 static void restart(void)
 {
 	links_forget();
 	log_destroy(site->s->log);
-	site_reopen(site);
+	store_close(site->s->store);
+	if (changes.n)
+		store_change();
+	site->s = bare_open(site->dir, site->nodes);
 	server_prepare();
 }
 
@@ -870,6 +902,10 @@ static void command(char *line)
 		lease_take(args);
 	else if (strcmp(word, "pass") == 0)
 		time_pass(atoi(args));
+	else if (strcmp(word, "unwritten") == 0)
+		store_fails(args);
+	else if (strcmp(word, "sql") == 0)
+		strbuf_printf(&changes, "%s;", args);
 	else if (strcmp(word, "wrong") == 0)
 		snprintf(wrong, sizeof wrong, "%s", args);
 	else if (strcmp(word, "bring") == 0)
@@ -935,6 +971,7 @@ static void site_end(void **state)
 	quiet = false;
 	links_forget();
 	leaders_begin(NULL);
+	store_fails("");
 	log_destroy(site->s->log);
 	site->s->log = NULL;
 	site_teardown(state);
@@ -1018,6 +1055,11 @@ static void test_streams(void **state)
 	played_text(state, FOLDER "streams.txt");
 }
 
+static void test_stores(void **state)
+{
+	played_text(state, FOLDER "damaged.txt");
+}
+
 static void test_standby(void **state)
 {
 	played_text(state, FOLDER "standby.txt");
@@ -1026,7 +1068,8 @@ static void test_standby(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(test_peers), cmocka_unit_test(test_asked),
-					   cmocka_unit_test(test_streams), cmocka_unit_test(test_standby)};
+					   cmocka_unit_test(test_streams), cmocka_unit_test(test_stores),
+					   cmocka_unit_test(test_standby)};
 
 	return cmocka_run_group_tests_name("peers", tests, NULL, NULL);
 }
