@@ -30,6 +30,7 @@
 #include "base/codec.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/names.h"
 #include "client/tray.h"
@@ -796,6 +797,26 @@ static void offer_open(void)
 		settle();
 }
 
+/* Shows a number for each operation and schema of the API's description, which docs/openapi.yaml has
+ * in full. */
+static void description_show(void)
+{
+	static const char *const parts[] = {"paths", "schemas", "parameters", "responses"};
+	const char *name;
+	json_t *part;
+
+	assert_int_equal(site_ask(site, getuid(), "GET", "/openapi.json", NULL), 200);
+	json_t *all = json_loads(site->a.body.text, 0, NULL);
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		json_object_foreach(json_object_get(i ? json_object_get(all, "components") : all, parts[i]), name, part)
+		{
+			char *text = json_dumps(part, JSON_COMPACT);
+			say("%s %s: %08x", parts[i], name, (unsigned)hash_bytes(text, strlen(text)));
+			free(text);
+		}
+	json_decref(all);
+}
+
 static bool command_next(void);
 static const struct leaders_test leaders = {.say = say, .next = command_next, .now_us = &now_us};
 
@@ -819,6 +840,8 @@ static void commands_of_agents(const char *what)
 		offer_open();
 	else if (strcmp(what, "end") == 0)
 		offline_end(site->s);
+	else if (strcmp(what, "describe") == 0)
+		description_show();
 	else if (strcmp(what, "restart") == 0)
 		restart();
 	else if (strcmp(what, "leased") == 0)
