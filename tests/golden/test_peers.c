@@ -40,7 +40,9 @@
 #include "golden/leaders.h"
 #include "golden/recorded.h"
 #include "net/link.h"
+#include "run/nursery.h"
 #include "run/order.h"
+#include "server/api/page/files.h"
 #include "server/api/stream/events.h"
 #include "server/api/stream/output.h"
 #include "server/api/stream/terminal.h"
@@ -66,7 +68,7 @@
 #include "tls/pki.h"
 
 #define FOLDER SHUNT_ROOT "/tests/golden/"
-#define NOW INT64_C(3000000000) /* 2065: what users leave gets the time of the real clock, which is earlier */
+#define NOW INT64_C(3000000000) /* in 2065: later than the real times of files that users leave */
 #define LINKS 16
 #define LIVES 16
 #define SHOWN 20000 /* bytes of data that are shown */
@@ -417,6 +419,15 @@ void engine_host_lost(struct engine *e, const char *host)
 {
 	say("engine: host %s is lost", host);
 }
+/* Replaces a file, or removes it, in place of the nursery. */
+void engine_rename(struct engine *e, uint64_t id, const struct nursery_user *who, const char *from, const char *path)
+{
+	int rc = *path ? rename(from, path) : unlink(from),
+	    fd = rc < 0 || !*path ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+
+	say("engine: rename %s to \"%s\" as %s", from, path, who->name);
+	files_opened(site->s, id, fd, fd < 0 ? strerror(rc < 0 ? errno : ENOENT) : NULL);
+}
 struct link *engine_link(const struct engine *e, const char *host)
 {
 	uint32_t node;
@@ -579,9 +590,11 @@ static void answer_show(int status)
 		o ? json_dumps(o, JSON_INDENT(1) | JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6)) : NULL;
 
 	answer_keep(o);
-	if (json_object_get(o, "pid")) {
+	/* the process, and a file that was written by the real clock */
+	json_int_t modified = json_integer_value(json_object_get(o, "modified"));
+	if (json_object_get(o, "pid") || (modified && modified < NOW / 2 + 500000000)) {
 		free(text);
-		json_object_set_new(o, "pid", json_integer(1));
+		json_object_set_new(o, json_object_get(o, "pid") ? "pid" : "modified", json_integer(1));
 		text = json_dumps(o, JSON_INDENT(1) | JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
 	}
 	say("%d %s", status, text ? text : strbuf_text(&site->a.body));
@@ -721,6 +734,13 @@ static void server_prepare(void)
 	realm_locate(s);
 }
 
+/* Waits for what is done in other threads. */
+static void threads_wait(struct server *s)
+{
+	while (s->loop->active_reqs.count > 0)
+		uv_run(s->loop, UV_RUN_ONCE);
+}
+
 static void settle(void)
 {
 	for (int i = 0; i < 4; i++) {
@@ -730,8 +750,8 @@ static void settle(void)
 			stream_tick(site->s);
 			entered_tick(site->s);
 		}
-		for (bool once = true; once || site->s->loop->active_reqs.count > 0; once = false) /* other threads */
-			uv_run(site->s->loop, site->s->loop->active_reqs.count > 0 ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+		threads_wait(site->s);
+		uv_run(site->s->loop, UV_RUN_NOWAIT);
 		links_end();
 		clients_settle();
 	}
@@ -925,7 +945,30 @@ static void command(char *line)
 		lease_take(args);
 	else if (strcmp(word, "pass") == 0)
 		time_pass(atoi(args));
-	else if (strcmp(word, "unwritten") == 0)
+	else if (strcmp(word, "used") == 0) {
+		char tag[64];
+		long long cpu_ms, memory;
+		if (sscanf(args, "%63s %lld %lld", tag, &cpu_ms, &memory) != 3 || !life_of(tag))
+			fail_msg("used %s", args);
+		dispatch_engine.attempt_used(site->s, life_of(tag)->tag, cpu_ms, memory);
+	} else if (strcmp(word, "dated") == 0) {
+		const struct timespec when[2] = {{.tv_sec = NOW}, {.tv_sec = NOW}};
+		assert_int_equal(utimensat(AT_FDCWD, args, when, 0), 0);
+	} else if (strcmp(word, "linked") == 0) {
+		char *to = strchr(args, ' ');
+		*to++ = '\0';
+		assert_int_equal(link(args, to), 0);
+	} else if (strcmp(word, "keyed") == 0) {
+		char key[32];
+		used = 0;
+		if (sscanf(args, "%31s %d %15s %255s %n", key, &uid, method, path, &used) != 4)
+			fail_msg("keyed %s", args);
+		strbuf_fini(&site->a.body);
+		site->a = (struct bare_answer){0};
+		answer_show(bare_call(site->s, (uid_t)uid, &(struct bare_client){0}, method, path, key, args + used,
+				      &site->a));
+		say("%s", site->a.replayed ? "it was answered again" : "it is new");
+	} else if (strcmp(word, "unwritten") == 0)
 		store_fails(args);
 	else if (strcmp(word, "sql") == 0)
 		strbuf_printf(&changes, "%s;", args);
@@ -979,6 +1022,7 @@ static void site_begin(void **state, const char *line)
 	assert_int_equal(mkdir(path, 0755), 0);
 	memset(lives, 0, sizeof lives);
 	clients_begin(say);
+	bare_between = threads_wait;
 	server_prepare();
 	known_add(site->s->realm->authority.fingerprint, "(fingerprint)");
 	char *digits = mem_strdup(site->s->realm->authority.fingerprint);
@@ -995,6 +1039,7 @@ static void site_end(void **state)
 	links_forget();
 	leaders_begin(NULL);
 	store_fails("");
+	bare_between = NULL;
 	log_destroy(site->s->log);
 	site->s->log = NULL;
 	site_teardown(state);
