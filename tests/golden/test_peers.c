@@ -817,7 +817,7 @@ static void offer_open(void)
 		settle();
 }
 
-/* Shows a number for each operation and schema of the API's description, which docs/openapi.yaml has
+/* Shows a number for each operation and schema of the API's description: docs/openapi.yaml has them
  * in full. */
 static void description_show(void)
 {
