@@ -239,7 +239,7 @@ static int join_check_jobs(const struct server *s, uint32_t node, struct err *er
 	if (jobs == 0)
 		return 0;
 	if ((at = lost_at(s, node)) != INT64_MAX)
-		snprintf(wait, sizeof wait, ", which are given up in %lld s",
+		snprintf(wait, sizeof wait, ", which %s given up in %lld s", jobs == 1 ? "is" : "are",
 			 (long long)(at > s->clock->boot_us ? (at - s->clock->boot_us) / SECOND + 1 : 1));
 	return err_code(
 		err, CODE_BAD_STATE,
