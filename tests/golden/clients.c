@@ -83,7 +83,7 @@ void http_stream(struct http_request *r, int status, const char *type, const str
 			x->woken = true;
 		return;
 	}
-	while (source->fill(source->context, &out, 65536) == 1) /* of another request: all at once */
+	while (source->fill(source->context, &out, 65536) == 1) /* another request has it all at once */
 		;
 	if (source->close)
 		source->close(source->context);

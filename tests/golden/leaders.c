@@ -204,7 +204,7 @@ static void timers_run(void)
 	}
 }
 
-/* A server that stands by runs its loop: the commands go on until it stops it. */
+/* A server that stands by runs its loop: commands are played until it stops it. */
 int __real_uv_run(uv_loop_t *loop, uv_run_mode mode);
 int __wrap_uv_run(uv_loop_t *loop, uv_run_mode mode);
 int __wrap_uv_run(uv_loop_t *loop, uv_run_mode mode)
@@ -294,7 +294,7 @@ static bool command_play(struct server *s, const char *word, const char *args)
 	struct err err = {.text = ""};
 
 	if (strcmp(word, "take") == 0) {
-		free(s->realm->lead); /* of an earlier start */
+		free(s->realm->lead); /* an earlier start has left it */
 		s->realm->lead = NULL;
 		memset(timers, 0, sizeof timers);
 		int rc = lead_take(s, &err);

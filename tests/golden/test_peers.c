@@ -15,7 +15,6 @@
 #include <jansson.h>
 #include <pwd.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,7 +26,6 @@
 
 #include <cmocka.h>
 
-#include "base/codec.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/map.h"
@@ -35,14 +33,10 @@
 #include "base/names.h"
 #include "client/tray.h"
 #include "core/cluster.h"
-#include "engine/engine.h"
 #include "golden/clients.h"
 #include "golden/leaders.h"
+#include "golden/peers.h"
 #include "golden/recorded.h"
-#include "net/link.h"
-#include "run/nursery.h"
-#include "run/order.h"
-#include "server/api/page/files.h"
 #include "server/api/stream/events.h"
 #include "server/api/stream/output.h"
 #include "server/api/stream/terminal.h"
@@ -69,15 +63,12 @@
 
 #define FOLDER SHUNT_ROOT "/tests/golden/"
 #define NOW INT64_C(3000000000) /* in 2065: later than the real times of files that users leave */
-#define LINKS 16
-#define LIVES 16
-#define SHOWN 20000 /* bytes of data that are shown */
 
-static struct site *site;
+struct site *site;
 static struct strbuf shown;
 static uint64_t log_at;
-static int64_t now_us;
-static bool quiet; /* nothing is recorded */
+int64_t now_us;
+bool quiet;
 
 /* ---- what differs from run to run ---- */
 
@@ -148,8 +139,7 @@ static void text_show(const char *text)
 	strbuf_fini(&out);
 }
 
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void say(const char *format, ...)
+void say(const char *format, ...)
 {
 	struct strbuf text = {0};
 	va_list ap;
@@ -162,320 +152,6 @@ static void say(const char *format, ...)
 	text_show(strbuf_text(&text));
 	strbuf_puts(&shown, "\n");
 	strbuf_fini(&text);
-}
-
-/* ---- links ---- */
-
-struct link {
-	char name[32], address[64];
-	struct cert_names who;
-	const struct link_events *events;
-	void *context;
-	size_t queued;
-	bool orphaned;
-	char *over; /* why the server has closed it; NULL: it has not */
-};
-static struct link *links[LINKS];
-
-static struct link **link_at(const char *name)
-{
-	for (int i = 0; i < LINKS; i++)
-		if (name ? links[i] && strcmp(links[i]->name, name) == 0 : !links[i])
-			return &links[i];
-	return NULL;
-}
-
-void link_peer(const struct link *l, struct cert_names *ret)
-{
-	*ret = l->who;
-}
-void link_events_set(struct link *l, const struct link_events *e, void *context)
-{
-	l->events = e;
-	l->context = context;
-}
-void link_trust(struct link *l)
-{
-	say("%s < trusted", l->name);
-}
-void link_address(const struct link *l, char *ret, size_t size)
-{
-	snprintf(ret, size, "%s", l->address);
-}
-bool link_orphaned(const struct link *l)
-{
-	return l->orphaned;
-}
-size_t link_queued(const struct link *l)
-{
-	return l->queued;
-}
-void link_expire(struct link *l, int64_t until)
-{
-	say("%s < expires in %lld s", l->name, (long long)(until - now_us / 1000000));
-}
-void link_close(struct link *l, const char *reason)
-{
-	if (!l->over)
-		say("%s < closed: %s", l->name, reason);
-	if (!l->over)
-		l->over = mem_strdup(reason);
-}
-void link_pause(struct link *l, bool pause)
-{
-	say("%s < %s", l->name, pause ? "paused" : "continues");
-}
-void link_notice_end(struct link *l)
-{
-	say("%s < its end is noticed", l->name);
-}
-void link_abort(struct link *l, const char *reason)
-{
-	link_close(l, reason);
-}
-void link_send(struct link *l, const char *head, size_t nhead, const void *data, size_t n)
-{
-	json_t *o = json_loadb(head, nhead, 0, NULL);
-	char *text = json_dumps(o, JSON_SORT_KEYS);
-
-	if (n)
-		say("%s < %s, %zu bytes:\n%.*s", l->name, text, n, n > SHOWN ? SHOWN : (int)n, (const char *)data);
-	else
-		say("%s < %s", l->name, text);
-	if (l->over)
-		say("*** after its end");
-	free(text);
-	json_decref(o);
-}
-void link_pack(struct link *l, const void *data, size_t n, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	json_t *head = json_vpack_ex(NULL, 0, fmt, ap);
-	va_end(ap);
-	char *text = json_dumps(head, JSON_COMPACT);
-	link_send(l, text, strlen(text), data, n);
-	free(text);
-	json_decref(head);
-}
-void link_record_data(struct link *l, const char *type, const struct schema *t, const void *record, const void *data,
-		      size_t n)
-{
-	struct strbuf head = {0};
-	struct json j;
-
-	json_begin(&j, &head);
-	json_text(&j, "t", type);
-	record_show(t->fields, t->in, record, NULL, &j);
-	json_close_object(&j);
-	link_send(l, head.text, head.n, data, n);
-	strbuf_fini(&head);
-}
-void link_record(struct link *l, const char *type, const struct schema *t, const void *record)
-{
-	link_record_data(l, type, t, record, NULL, 0);
-}
-
-static void link_free(struct link **at, const char *reason)
-{
-	struct link *l = *at;
-
-	*at = NULL;
-	if (l->events && l->events->closed)
-		l->events->closed(l->context, l, reason);
-	free(l->over);
-	free(l);
-}
-
-/* Frees all links, when their server is gone. */
-static void links_forget(void)
-{
-	quiet = true;
-	for (int i = 0; i < LINKS; i++)
-		if (links[i])
-			link_free(&links[i], "the server is gone");
-	quiet = false;
-}
-
-/* Reports the end of links that the server has closed. */
-static void links_end(void)
-{
-	for (int i = 0; i < LINKS; i++)
-		if (links[i] && links[i]->over) {
-			char *reason = mem_strdup(links[i]->over);
-			link_free(&links[i], reason);
-			free(reason);
-		}
-}
-
-/* Opens "LINK server|NODE JOIN ADDRESS". */
-static void link_begin(char *args)
-{
-	struct link *l = mem_zalloc(sizeof *l);
-	char who[64];
-	int join;
-
-	if (sscanf(args, "%31s %63s %d %63s", l->name, who, &join, l->address) != 4)
-		fail_msg("link %s", args);
-	if (link_at(l->name)) {
-		say("*** it is open");
-		free(l);
-		return;
-	}
-	l->who = (struct cert_names){.role = strcmp(who, "server") == 0	  ? CERT_SERVER
-					     : strcmp(who, "nobody") == 0 ? CERT_NOBODY
-									  : CERT_NODE,
-				     .join = (uint64_t)join};
-	snprintf(l->who.name, sizeof l->who.name, "%s", who);
-	*link_at(NULL) = l;
-	lead_link(site->s, l);
-}
-
-/* Delivers "LINK > {HEAD} DATA". */
-static void frame_deliver(struct link *l, char *text)
-{
-	json_error_t error;
-	json_t *head = json_loads(text, JSON_DISABLE_EOF_CHECK, &error);
-
-	if (!head)
-		fail_msg("%s: %s", text, error.text);
-	const char *data = text + error.position;
-	struct strbuf many = {0};
-	data += *data == ' ';
-	for (long i = 0, n = *data == '*' ? atol(data + 1) : 0; i < n; i++)
-		strbuf_puts(&many, "x");
-	data = many.n ? many.text : data;
-	if (!l->over && l->events && l->events->frame)
-		l->events->frame(l->context, l, head, *data ? data : NULL, strlen(data));
-	strbuf_fini(&many);
-	json_decref(head);
-}
-
-/* ---- the engine ---- */
-
-static struct life {
-	char tag[64];
-	bool started;
-} lives[LIVES];
-
-static struct life *life_of(const char *tag)
-{
-	size_t n = strlen(tag);
-
-	for (int i = 0; i < LIVES; i++)
-		if (strncmp(lives[i].tag, tag, n) == 0 && (!lives[i].tag[n] || strchr(".-", lives[i].tag[n])))
-			return &lives[i];
-	return NULL;
-}
-
-void engine_start(struct engine *e, const struct part_order *parts, int n)
-{
-	for (int i = 0; i < LIVES; i++)
-		if (!*lives[i].tag) {
-			lives[i] = (struct life){0};
-			snprintf(lives[i].tag, sizeof lives[i].tag, "%s", parts[0].order.tag);
-			break;
-		}
-	for (int i = 0; i < n; i++)
-		say("engine: start %s, part %d on \"%s\", walltime %lld", parts[0].order.tag, i, parts[i].host,
-		    (long long)parts[i].order.walltime);
-}
-void engine_signal(struct engine *e, const char *tag, int signal)
-{
-	say("engine: signal %d to %s", signal, tag);
-}
-void engine_limit(struct engine *e, const char *tag, int64_t walltime)
-{
-	say("engine: limit of %s is %lld", tag, (long long)walltime);
-}
-void engine_save(struct engine *e, const char *tag, enum checkpoint_cause cause, int64_t seconds)
-{
-	say("engine: save %s, cause %d, %lld s", tag, (int)cause, (long long)seconds);
-}
-void engine_forget(struct engine *e, const char *tag)
-{
-	say("engine: forget %s", tag);
-}
-enum attempt_state engine_attach(struct engine *e, const char *tag, const char *const *hosts, int n)
-{
-	const struct life *x = life_of(tag);
-
-	say("engine: attach %s on \"%s\"", tag, hosts[0]);
-	return !x ? ATTEMPT_NEVER : x->started ? ATTEMPT_RUNS : ATTEMPT_UNKNOWN;
-}
-void engine_host_up(struct engine *e, const char *host, struct link *link, const json_t *inventory)
-{
-	char *text = json_dumps(inventory, JSON_ENCODE_ANY);
-
-	say("engine: host %s is up with %s: %s", host, link->name, text ? text : "");
-	free(text);
-}
-void engine_host_down(struct engine *e, const char *host)
-{
-	say("engine: host %s is down", host);
-}
-void engine_host_lost(struct engine *e, const char *host)
-{
-	say("engine: host %s is lost", host);
-}
-/* Replaces a file, or removes it, in place of the nursery. */
-void engine_rename(struct engine *e, uint64_t id, const struct nursery_user *who, const char *from, const char *path)
-{
-	int rc = *path ? rename(from, path) : unlink(from),
-	    fd = rc < 0 || !*path ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-
-	say("engine: rename %s to \"%s\" as %s", from, path, who->name);
-	files_opened(site->s, id, fd, fd < 0 ? strerror(rc < 0 ? errno : ENOENT) : NULL);
-}
-struct link *engine_link(const struct engine *e, const char *host)
-{
-	uint32_t node;
-
-	return names_find(&site->s->cluster->node_names, host, &node) ? agents_link_of(site->s, node) : NULL;
-}
-bool engine_frame(struct engine *e, const char *host, const json_t *head, const char *data, size_t n)
-{
-	char *text = json_dumps(head, JSON_SORT_KEYS);
-
-	say("engine: from %s %s", host, text);
-	free(text);
-	return true;
-}
-
-/* "started 1" */
-static void life_starts(const char *tag)
-{
-	struct life *x = life_of(tag);
-
-	if (!x) {
-		say("*** it was not ordered");
-		return;
-	}
-	x->started = true;
-	dispatch_engine.attempt_started(site->s, x->tag, 4711);
-}
-
-/* "ended 1 0": it exits with a status; "lost 1 x1": its host is given up. */
-static void life_ends(const char *tag, int status, const char *host)
-{
-	struct life *x = life_of(tag), was;
-
-	if (!x) {
-		say("*** it was not ordered");
-		return;
-	}
-	was = *x;
-	*x = (struct life){0};
-	if (host)
-		dispatch_engine.attempt_lost(site->s, was.tag, host, NULL);
-	else
-		dispatch_engine.attempt_ended(site->s, &(struct result){.tag = was.tag,
-									.how = RESULT_EXITED,
-									.status = status,
-									.started_us = now_us - 60000000,
-									.ended_us = now_us,
-									.ran_ms = 60000});
 }
 
 /* ---- mail, time ---- */
@@ -502,7 +178,7 @@ time_t __wrap_time(time_t *ret)
 static struct {
 	struct strbuf key, csr, cert, before, before_key;
 	char token[TOKEN_SIZE];
-	struct offer offer; /* of the last welcome that was asked for */
+	struct offer offer; /* what the last lease allows */
 } own;
 
 /* Appends a text as it is inside a JSON string. */
@@ -948,9 +624,8 @@ static void command(char *line)
 	else if (strcmp(word, "used") == 0) {
 		char tag[64];
 		long long cpu_ms, memory;
-		if (sscanf(args, "%63s %lld %lld", tag, &cpu_ms, &memory) != 3 || !life_of(tag))
+		if (sscanf(args, "%63s %lld %lld", tag, &cpu_ms, &memory) != 3 || !life_uses(tag, cpu_ms, memory))
 			fail_msg("used %s", args);
-		dispatch_engine.attempt_used(site->s, life_of(tag)->tag, cpu_ms, memory);
 	} else if (strcmp(word, "dated") == 0) {
 		const struct timespec when[2] = {{.tv_sec = NOW}, {.tv_sec = NOW}};
 		assert_int_equal(utimensat(AT_FDCWD, args, when, 0), 0);
@@ -1020,7 +695,7 @@ static void site_begin(void **state, const char *line)
 	chmod(site->dir, 0755);
 	snprintf(path, sizeof path, "%s/offline", site->dir);
 	assert_int_equal(mkdir(path, 0755), 0);
-	memset(lives, 0, sizeof lives);
+	lives_begin();
 	clients_begin(say);
 	bare_between = threads_wait;
 	server_prepare();
