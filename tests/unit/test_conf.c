@@ -2,7 +2,9 @@
  * test_conf.c - the configuration file: values, defaults, mistakes and what is said of them, the
  * text of nodes.
  */
+#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,10 +12,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "server/settings/conf.h"
 
 static int read_text(struct conf *c, const char *text, struct err *err)
@@ -317,12 +321,159 @@ static void test_file(void **state)
 	unlink(path);
 }
 
+/* Appends a text in which F is a file and D its directory. */
+static void names_put(const char *text, const char *dir, const char *path, struct strbuf *out)
+{
+	for (; *text; text++)
+		if ((*text == 'F' || *text == 'D') && !isalnum((unsigned char)text[1]))
+			strbuf_puts(out, *text == 'F' ? path : dir);
+		else
+			strbuf_add(out, text, 1);
+}
+
+/* What people are told of a file: all of it. F is its path, D its directory. */
+static void test_check(void **state)
+{
+	static const struct {
+		const char *text;
+		bool system;
+		int errors;
+		const char *says;
+	} rows[] = {
+		{"", false, 0, "F: 0 options, all right\n"},
+		{"nodes = 2x4\n[api]\nrate = 5\n", true, 0, "F: 2 options, all right\n"},
+		{"nodes = 2x4\nnmae = x\n[api]\nrate = -1\n", false, 2, NULL},
+		{"nodes = none\n", false, 0,
+		 "F:1: warning: nodes = none, and no port for others to join (listen in [cluster]): no job can run\n"
+		 "F: 1 options, which the server takes\n"},
+		{"nodes = none\n", true, 0, "F: 1 options, all right\n"},
+		{"nodes = none\n[cluster]\nlisten = none\n", true, 0,
+		 "F:1: warning: nodes = none, and no port for others to join (listen in [cluster]): no job can run\n"
+		 "F: 2 options, which the server takes\n"},
+		{"nodes = none\n[cluster]\nlisten = 7722\n", false, 0, "F: 2 options, all right\n"},
+		{"[cluster]\naddress = a.b\nmunge = yes\nhealth = /bin/true\n", false, 0,
+		 "F:2: warning: address is given, but no port is open (listen in [cluster])\n"
+		 "F:4: warning: health is for nodes that join, but no port is open (listen in [cluster])\n"
+		 "F:3: warning: munge is for other machines, but no port is open (listen in [cluster])\n"
+		 "F: 3 options, which the server takes\n"},
+		{"[cluster]\naddress = a.b\nmunge = yes\nhealth = /bin/true\n", true, 0, "F: 3 options, all right\n"},
+		{"[page]\nlisten = 443\n", false, 0,
+		 "F:2: warning: the page is shown over TLS: listen in [page] needs certificate and key\n"
+		 "F: 1 options, which the server takes\n"},
+		{"[page]\nlisten = 443\ncertificate = /c\n", false, 0,
+		 "F:2: warning: the page is shown over TLS: listen in [page] needs certificate and key\n"
+		 "F: 2 options, which the server takes\n"},
+		{"[page]\nlisten = 443\ncertificate = /c\nkey = /k\n", false, 0, "F: 3 options, all right\n"},
+		{"[page]\nkey = /k\n", false, 0,
+		 "F:2: warning: certificate and key in [page] mean nothing without listen\n"
+		 "F: 1 options, which the server takes\n"},
+		{"[page]\nkey = /k\ncertificate = /c\n", false, 0,
+		 "F:3: warning: certificate and key in [page] mean nothing without listen\n"
+		 "F: 2 options, which the server takes\n"},
+		{"[cluster]\nhealth = /bin/true\nhealth_every = 60\nhealth_timeout = 61\n", true, 0,
+		 "F:4: warning: health_timeout (61 s) is longer than health_every (60 s)\n"
+		 "F: 3 options, which the server takes\n"},
+		{"[cluster]\nhealth = /bin/true\nhealth_every = 60\nhealth_timeout = 60\n", true, 0,
+		 "F: 3 options, all right\n"},
+		{"[cluster]\nhealth_timeout = 50\nhealth_every = 60\n", true, 0,
+		 "F:3: warning: health_every and health_timeout mean nothing without health\n"
+		 "F: 2 options, which the server takes\n"},
+		{"[cluster]\nhealth_timeout = 3\n", true, 0,
+		 "F:2: warning: health_every and health_timeout mean nothing without health\n"
+		 "F: 1 options, which the server takes\n"},
+		{"[api]\nconnections = 5\nconnections_per_user = 6\n", false, 0,
+		 "F:3: warning: connections_per_user is more than connections\nF: 2 options, which the server takes\n"},
+		{"[api]\nconnections = 5\nconnections_per_user = 5\n", false, 0, "F: 2 options, all right\n"},
+		{"nodes = 1x1\n[run]\nbind = yes\n", false, 0,
+		 "F:3: warning: bind = yes needs nodes = auto: virtual nodes have no CPUs of their own\n"
+		 "F: 2 options, which the server takes\n"},
+		{"nodes = auto\n[run]\nbind = yes\n", false, 0, "F: 2 options, all right\n"},
+		{"[run]\nprologue = D/none\nepilogue = D/plain\n", false, 0,
+		 "F:2: warning: prologue: D/none: No such file or directory\n"
+		 "F:3: warning: epilogue: D/plain is not executable (chmod +x)\n"
+		 "F: 2 options, which the server takes\n"},
+		{"[cluster]\nlisten = 7722\nhealth = D/none\n", false, 0,
+		 "F:3: warning: health: D/none: No such file or directory (on this machine; each node needs its own)\n"
+		 "F: 2 options, which the server takes\n"},
+		{"[run]\nprologue = D/own\n", false, 0, "F: 1 options, all right\n"},
+		{"[run]\nprologue = D\n", false, 0,
+		 "F:2: warning: prologue: D is not executable (chmod +x)\nF: 1 options, which the server takes\n"},
+		{"[run]\nprologue = D/any\nepilogue = D/open/own\n", false, 0,
+		 "F:2: warning: prologue: others may write D/any or a directory of its path, and so run what they like as root\n"
+		 "F:3: warning: epilogue: others may write D/open/own or a directory of its path, and so run what they like as root\n"
+		 "F: 2 options, which the server takes\n"},
+		{"[run]\nepilogue = D/sticky/own\n", false, 0, "F: 1 options, all right\n"},
+		{"[cluster]\nlisten = 7722\ntopology = D/none\n", false, 1, NULL},
+	};
+	static const struct {
+		const char *name;
+		mode_t mode; /* with a script in it, if it is a directory */
+	} files[] = {
+		{"plain", 0644}, {"own", 0755}, {"any", 0757}, {"open", S_IFDIR | 0777}, {"sticky", S_IFDIR | 01777}};
+	char dir[] = "/tmp/test_conf.XXXXXX", path[64], file[100];
+
+	assert_non_null(mkdtemp(dir));
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		bool in = S_ISDIR(files[i].mode);
+		snprintf(file, sizeof file, "%s/%s%s", dir, files[i].name, in ? "/own" : "");
+		snprintf(path, sizeof path, "%s/%s", dir, files[i].name);
+		if (in)
+			assert_int_equal(mkdir(path, 0700), 0);
+		close(open(file, O_WRONLY | O_CREAT, 0600));
+		assert_int_equal(chmod(file, in ? 0755 : files[i].mode), 0);
+		assert_int_equal(chmod(path, files[i].mode & 07777), 0);
+	}
+	snprintf(path, sizeof path, "%s/shunt.conf", dir);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+		struct strbuf text = {0}, out = {0}, wanted = {0};
+		struct err err = {.text = ""};
+		names_put(rows[i].text, dir, path, &text);
+		assert_int_equal(file_replace(path, 0600, strbuf_text(&text), text.n, 0), 0);
+		assert_int_equal(conf_check(path, rows[i].system, &out, &err), rows[i].errors);
+		if (rows[i].says) {
+			names_put(rows[i].says, dir, path, &wanted);
+			assert_string_equal(strbuf_text(&out), strbuf_text(&wanted));
+		} else {
+			snprintf(file, sizeof file, "%s:%d: ", path, rows[i].errors == 1 ? 3 : 2);
+			assert_memory_equal(out.text, file, strlen(file));
+			assert_null(strstr(out.text, "options,"));
+		}
+		strbuf_fini(&text);
+		strbuf_fini(&out);
+		strbuf_fini(&wanted);
+	}
+	/* the file itself */
+	struct strbuf out = {0}, wanted = {0};
+	struct err err = {.text = ""};
+	assert_int_equal(file_replace(path, 0600, "name = x\n", 9, 0), 0);
+	for (int mode = 0602; mode <= 0620; mode += 0620 - 0602) {
+		assert_int_equal(chmod(path, (mode_t)mode), 0);
+		strbuf_clear(&out);
+		strbuf_clear(&wanted);
+		assert_int_equal(conf_check(path, false, &out, &err), 0);
+		names_put(
+			"F: warning: others may write this file, and it names programs that root runs: chown root and chmod go-w it\n"
+			"F: 1 options, which the server takes\n",
+			dir, path, &wanted);
+		assert_string_equal(strbuf_text(&out), strbuf_text(&wanted));
+	}
+	unlink(path);
+	strbuf_clear(&out);
+	assert_int_equal(conf_check(path, false, &out, &err), -ENOENT);
+	assert_int_equal(out.n, 0);
+	strbuf_fini(&out);
+	strbuf_fini(&wanted);
+	snprintf(file, sizeof file, "rm -r %s", dir);
+	assert_int_equal(system(file), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults), cmocka_unit_test(test_values),	      cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_cluster),	 cmocka_unit_test(test_all_mistakes), cmocka_unit_test(test_node_names),
 		cmocka_unit_test(test_example),	 cmocka_unit_test(test_nodes),	      cmocka_unit_test(test_file),
+		cmocka_unit_test(test_check),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
