@@ -78,10 +78,51 @@ static void submitted_in_one_second(void **state)
 	}
 }
 
+#define MANY 1200 /* more than a forecast beside requests is made for */
+
+/* Many jobs one after another on one CPU: a process foresees them, and says it in the order in
+ * which they start. */
+static void beside_the_server(void **state)
+{
+	struct site *f = *state;
+	struct strbuf body = {0};
+	const struct starts *whole = &f->s->outlook->whole;
+	char path[64], start[64];
+
+	site_waits(f);
+	strbuf_puts(&body, "{\"jobs\":[");
+	for (int i = 0; i <= MANY; i++)
+		strbuf_printf(&body,
+			      "%s{\"script\":\"true\",\"resources\":[\"nodes=n1,walltime=100\"],\"workdir\":\"/\"}",
+			      i ? "," : "");
+	strbuf_puts(&body, "]}");
+	assert_int_equal(site_ask(f, getuid(), "POST", "/v1/jobs", body.text), 201);
+	strbuf_fini(&body);
+	assert_int_equal(site_ask(f, getuid(), "GET", "/v1/jobs/2", NULL), 200);
+	for (int i = 0; i < 1000 && !whole->made; i++)
+		site_pause(f);
+	assert_int_equal(whole->made, NOW);
+	assert_false(whole->partial);
+	for (int i = 2; i <= MANY + 1; i++) {
+		uint64_t at;
+		assert_true(map_get(&whole->at, (uint64_t)i, &at));
+		assert_int_equal(at, NOW + (i - 1) * 100);
+		assert_false(foresee_rough(f->s, (uint32_t)i));
+	}
+	for (int i = 2; i <= MANY + 1; i += 399) {
+		snprintf(path, sizeof path, "/v1/jobs/%d", i);
+		snprintf(start, sizeof start, "\"expected_start\":%lld,", (long long)(NOW + (i - 1) * 100));
+		assert_int_equal(site_ask(f, getuid(), "GET", path, NULL), 200);
+		if (!strstr(f->a.body.text, start))
+			fail_msg("%s is missing: %s", start, f->a.body.text);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(submitted_in_one_second, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(beside_the_server, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(behind_what_was_foreseen, setup, site_teardown),
 	};
 
