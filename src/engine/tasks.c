@@ -524,36 +524,48 @@ void tasks_enter(struct tasks *t, int fd, uid_t uid, const char *tag, const stru
 	c->host.address = mem_strdup(host->address);
 }
 
-int tasks_start(uv_loop_t *loop, const struct tasks_options *o, struct tasks **ret, struct err *err)
-{
-	int fd = o->socket ? unix_listen(o->socket, 0666, err) : -1;
-	struct tasks *t;
-
-	if (fd < 0 && o->socket)
-		return fd;
-	t = mem_zalloc(sizeof *t);
-	*t = (struct tasks){.loop = loop,
-			    .path = o->socket ? mem_strdup(o->socket) : NULL,
-			    .live = mem_strdup(o->live),
-			    .name = mem_strdup(o->name),
-			    .tls = o->tls ? tls_context_ref(o->tls) : NULL,
-			    .apart = o->apart ? apart_create(loop) : NULL,
-			    .most = o->most ? o->most : TASKS_MOST,
-			    .most_of_one = o->most_of_one ? o->most_of_one : TASKS_OF_ONE,
-			    .patience = o->patience ? o->patience : PATIENCE_MS};
-	if (o->socket) {
-		t->socket = watch_open(loop, fd, on_accept, t);
-		watch_for(t->socket, UV_READABLE);
-	}
-	*ret = t;
-	return 0;
-}
-
 void tasks_identity(struct tasks *t, struct tls_context *tls)
 {
 	if (t->tls)
 		tls_context_free(t->tls);
 	t->tls = tls ? tls_context_ref(tls) : NULL;
+}
+
+int tasks_open(struct tasks *t, const char *socket, struct tls_context *tls, struct err *err)
+{
+	int fd = t->path ? 0 : unix_listen(socket, 0666, err);
+
+	if (t->path || fd < 0)
+		return fd;
+	t->path = mem_strdup(socket);
+	t->socket = watch_open(t->loop, fd, on_accept, t);
+	watch_for(t->socket, UV_READABLE);
+	tasks_identity(t, tls);
+	return 0;
+}
+
+int tasks_start(uv_loop_t *loop, const struct tasks_options *o, struct tasks **ret, struct err *err)
+{
+	struct tasks *t = mem_zalloc(sizeof *t);
+
+	*t = (struct tasks){.loop = loop,
+			    .live = mem_strdup(o->live),
+			    .name = mem_strdup(o->name),
+			    .most = o->most ? o->most : TASKS_MOST,
+			    .most_of_one = o->most_of_one ? o->most_of_one : TASKS_OF_ONE,
+			    .patience = o->patience ? o->patience : PATIENCE_MS};
+	int rc = o->socket ? tasks_open(t, o->socket, o->tls, err) : 0;
+	if (rc < 0) {
+		free(t->live);
+		free(t->name);
+		free(t);
+		return rc;
+	}
+	if (!o->socket)
+		tasks_identity(t, o->tls);
+	t->apart = o->apart ? apart_create(loop) : NULL;
+	*ret = t;
+	return 0;
 }
 
 struct title_question {

@@ -43,6 +43,8 @@ struct tasks_options {
 };
 
 int tasks_start(uv_loop_t *loop, const struct tasks_options *o, struct tasks **ret, struct err *err);
+/* Opens the socket, with that identity, if tasks_start() opened none. */
+int tasks_open(struct tasks *t, const char *socket, struct tls_context *tls, struct err *err);
 void tasks_identity(struct tasks *t, struct tls_context *tls);
 /* Ends tasks that are from or on revoked hosts, including those in separate processes. The listener
  * ends links from them. */

@@ -415,6 +415,8 @@ static int serve_others(struct server *s, struct err *err)
 	snprintf(socket, sizeof socket, "%s/agent.sock", s->instance->where.run);
 	snprintf(live, sizeof live, "%s/live", s->instance->where.state);
 	o.tls = o.socket ? realm_tls(s) : NULL;
+	if (s->realm->tasks) /* the port was opened for the first overlay */
+		return o.socket ? tasks_open(s->realm->tasks, o.socket, o.tls, err) : 0;
 	return tasks_start(s->loop, &o, &s->realm->tasks, err);
 }
 

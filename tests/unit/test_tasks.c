@@ -87,8 +87,12 @@ static void service_start(struct host *h, uv_loop_t *loop, const char *where)
 				  .patience = h->w->agents ? 0 : 500};
 	struct err err;
 
+	if (h == h->w->host) { /* its socket is opened later, as for the first overlay */
+		o.socket = NULL;
+		o.tls = NULL;
+	}
 	if (listener_open(loop, where, h->listens, &limits, &events, h, &h->listener, &err) < 0 ||
-	    tasks_start(loop, &o, &h->tasks, &err) < 0)
+	    tasks_start(loop, &o, &h->tasks, &err) < 0 || tasks_open(h->tasks, h->socket, h->calls, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
