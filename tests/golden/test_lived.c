@@ -29,6 +29,8 @@
  *	away				ends its connection
  *	overlay NAME SECONDS CPUS	adds an overlay for two nodes with that many CPUs
  *	again				restarts the server
+ *	hook [LUA]			sets the site's hook
+ *	orders MEMBERS			shows these members of orders too
  */
 #include <dirent.h>
 #include <inttypes.h>
@@ -71,6 +73,7 @@
 #include "server/settings/overlays.h"
 #include "server/site/realm.h"
 #include "store/store.h"
+#include "support/lua.h"
 #include "support/site.h"
 #include "support/skip.h"
 
@@ -117,6 +120,8 @@ static void say(const char *format, ...)
 
 /* ---- what leaves the server ---- */
 
+static char wanted[100]; /* members of orders that are shown as well */
+
 static void ordered(const struct part_order *parts, int n)
 {
 	static const char *const usual[] = {"account", "append",       "argv",		"by_name",     "deliver_for",
@@ -131,7 +136,8 @@ static void ordered(const struct part_order *parts, int n)
 		order_write(&parts[i].order, &text);
 		json_t *o = json_loads(text.text, 0, NULL);
 		for (size_t k = 0; k < sizeof usual / sizeof *usual; k++)
-			json_object_del(o, usual[k]);
+			if (!strstr(wanted, usual[k]))
+				json_object_del(o, usual[k]);
 		char *members = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
 		say("order %s, part %d of %d on \"%s\": %s", parts[i].order.tag, i, n, parts[i].host, members);
 		free(members);
@@ -331,6 +337,7 @@ static void settle(void)
 
 	for (int i = 0; i < 5; i++) {
 		site->s->turn->asked = true; /* it commits at once */
+		lua_answer(site->s, 99);
 		server_turn(site->s);
 	}
 	if (committed()) {
@@ -612,6 +619,19 @@ static void command_away(char *rest)
 	bare_agent_go(false);
 }
 
+static void command_hook(char *rest)
+{
+	static char text[1000];
+
+	snprintf(text, sizeof text, "%s", rest ? rest : "");
+	lua_set(*text ? text : NULL);
+}
+
+static void command_orders(char *rest)
+{
+	snprintf(wanted, sizeof wanted, "%s", rest ? rest : "");
+}
+
 /* Makes the server log, and says what recovery made of its store. */
 static void opened(void)
 {
@@ -629,6 +649,7 @@ static void command_again(char *rest)
 {
 	log_destroy(site->s->log);
 	site->s->log = NULL;
+	lua_forget();
 	site_reopen(site);
 	opened();
 }
@@ -641,6 +662,9 @@ static void close_site(void)
 		return;
 	log_destroy(site->s->log);
 	site->s->log = NULL;
+	lua_forget();
+	command_hook(NULL);
+	command_orders(NULL);
 	sqlite3_close(db);
 	db = NULL;
 	version = 0;
@@ -679,12 +703,12 @@ static const struct {
 	const char *name;
 	void (*call)(char *rest);
 } commands[] = {
-	{"again", command_again},     {"ahead", command_ahead}, {"ask", command_ask},	    {"away", command_away},
-	{"conf", command_conf},	      {"end", command_end},	{"erased", command_erased}, {"hear", command_hear},
-	{"job", command_job},	      {"join", command_join},	{"lose", command_lose},	    {"refuse", command_refuse},
-	{"overlay", command_overlay}, {"save", command_save},	{"set", command_set},	    {"show", command_show},
-	{"site", command_site},	      {"skip", command_skip},	{"start", command_start},   {"use", command_use},
-	{"wait", command_wait},
+	{"again", command_again}, {"ahead", command_ahead},   {"ask", command_ask},	    {"away", command_away},
+	{"conf", command_conf},	  {"end", command_end},	      {"erased", command_erased},   {"hear", command_hear},
+	{"job", command_job},	  {"hook", command_hook},     {"join", command_join},	    {"orders", command_orders},
+	{"lose", command_lose},	  {"refuse", command_refuse}, {"overlay", command_overlay}, {"save", command_save},
+	{"set", command_set},	  {"show", command_show},     {"site", command_site},	    {"skip", command_skip},
+	{"start", command_start}, {"use", command_use},	      {"wait", command_wait},
 };
 
 static void command(char *line)
