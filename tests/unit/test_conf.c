@@ -331,7 +331,7 @@ static void names_put(const char *text, const char *dir, const char *path, struc
 			strbuf_add(out, text, 1);
 }
 
-/* What people are told of a file: all of it. F is its path, D its directory. */
+/* Compares all that is reported of a file. F is its path, D its directory. */
 static void test_check(void **state)
 {
 	static const struct {
