@@ -12,6 +12,7 @@
  *	ask USER METHOD PATH [BODY]	sends a request and shows the answer
  *	show PATH			the same by root, a member a line
  *	job USER MEMBERS		submits a job with a script, in /tmp
+ *	keyed KEY USER BODY		submits with a key
  *	set NAME VALUE			sets an attribute of the server
  *	conf NAME VALUE			sets an option of the configuration
  *	wait N				lets N seconds pass, a turn each
@@ -393,6 +394,20 @@ static void command_ask(char *rest)
 	answer_say(site_ask(site, uid, method, path, rest), JSON_COMPACT);
 }
 
+/* Sends a submission that may be repeated with the same key. */
+static void command_keyed(char *rest)
+{
+	const char *key = word(&rest);
+	uid_t uid = user_of(word(&rest));
+	struct bare_client from = {0};
+
+	strbuf_fini(&site->a.body);
+	site->a = (struct bare_answer){0};
+	int status = bare_call(site->s, uid, &from, "POST", "/v1/jobs", key, rest, &site->a);
+	say("%s", site->a.replayed ? "replayed" : "not replayed");
+	answer_say(status, JSON_COMPACT);
+}
+
 static void command_show(char *rest)
 {
 	answer_say(site_ask(site, 0, "GET", rest, NULL), JSON_INDENT(1));
@@ -703,12 +718,12 @@ static const struct {
 	const char *name;
 	void (*call)(char *rest);
 } commands[] = {
-	{"again", command_again}, {"ahead", command_ahead},   {"ask", command_ask},	    {"away", command_away},
-	{"conf", command_conf},	  {"end", command_end},	      {"erased", command_erased},   {"hear", command_hear},
-	{"job", command_job},	  {"hook", command_hook},     {"join", command_join},	    {"orders", command_orders},
-	{"lose", command_lose},	  {"refuse", command_refuse}, {"overlay", command_overlay}, {"save", command_save},
-	{"set", command_set},	  {"show", command_show},     {"site", command_site},	    {"skip", command_skip},
-	{"start", command_start}, {"use", command_use},	      {"wait", command_wait},
+	{"again", command_again}, {"ahead", command_ahead}, {"ask", command_ask},	{"away", command_away},
+	{"conf", command_conf},	  {"end", command_end},	    {"erased", command_erased}, {"hear", command_hear},
+	{"job", command_job},	  {"hook", command_hook},   {"join", command_join},	{"orders", command_orders},
+	{"keyed", command_keyed}, {"lose", command_lose},   {"refuse", command_refuse}, {"overlay", command_overlay},
+	{"save", command_save},	  {"set", command_set},	    {"show", command_show},	{"site", command_site},
+	{"skip", command_skip},	  {"start", command_start}, {"use", command_use},	{"wait", command_wait},
 };
 
 static void command(char *line)
