@@ -10,7 +10,7 @@
  *	$ A=b qstat	a command with a variable of its environment
  *	$ tty 80 qstat	a command on a terminal of that width, where \e is an escape
  *	@ /v1/site 200 ...	what it gets for that path: status, members or a text (door.h);
- *			200*2: the first two times
+ *			200*2: the first two times; "@ again": what the last such line says
  *	& SOCKET CUE ...	what a daemon there answers to a line or frame CUE (actor.h)
  *	% FILE ...	a file with this text, where \n is a newline; in bin/ a program
  *	| ...		its standard output
@@ -42,6 +42,7 @@
 
 #include "base/fdio.h"
 #include "base/file.h"
+#include "base/mem.h"
 #include "base/vec.h"
 #include "golden/recorded.h"
 #include "golden/small.h"
@@ -192,14 +193,24 @@ static void command_run(struct door *d, const struct site *site, char *line)
 	wordfree(&words);
 }
 
-/* Changes an answer for the next command: "@ PATH STATUS[*TIMES] MEMBERS". */
+/* Changes an answer for the next command: "@ PATH STATUS[*TIMES] MEMBERS"; "@ again" as the last
+ * one did. */
 static void answer_change(struct door *d, char *line)
 {
-	const char *path = strsep(&line, " "), *status = line ? strsep(&line, " ") : NULL, *times;
+	static struct strbuf last;
 
+	if (strcmp(line, "again") == 0) {
+		line = strbuf_text(&last);
+	} else {
+		strbuf_clear(&last);
+		strbuf_puts(&last, line);
+	}
+	char *copy = mem_strdup(line), *rest = copy;
+	const char *path = strsep(&rest, " "), *status = rest ? strsep(&rest, " ") : NULL, *times;
 	times = status ? strchr(status, '*') : NULL;
-	if (!line || !door_alter(d, path, atoi(status), times ? atoi(times + 1) : -1, line))
+	if (!rest || !door_alter(d, path, atoi(status), times ? atoi(times + 1) : -1, rest))
 		fail_msg("%s: not a change of an answer", path);
+	free(copy);
 }
 
 /* Splits off the first word of a line, and returns it with the directory before it. */
@@ -322,6 +333,7 @@ int main(int argc, char **argv)
 		{"rare", test_printed, NULL, NULL, FOLDER "commands_rare.txt"},
 		{"daemons", test_printed, NULL, NULL, FOLDER "commands_daemons.txt"},
 		{"waits", test_printed, NULL, NULL, FOLDER "commands_waits.txt"},
+		{"lists", test_printed, NULL, NULL, FOLDER "commands_lists.txt"},
 		{"top", test_printed, NULL, NULL, FOLDER "commands_top.txt"},
 	};
 

@@ -166,9 +166,46 @@ static void alterations_end(struct door *d)
 	vec_clear(&d->alterations);
 }
 
-/* Puts the members of an alteration over those of an answer; a text takes the place of all. */
-static void answer_alter(const struct alteration *a, struct bare_answer *answer)
+/* Appends a cell of a table: texts as they are, other values as JSON. */
+static void cell_put(struct strbuf *out, const json_t *value)
 {
+	char *text = json_is_string(value) || !value ? NULL : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+
+	if (!json_is_null(value))
+		strbuf_puts(out, text ? text : json_is_string(value) ? json_string_value(value) : "");
+	free(text);
+}
+
+/* Makes the table that was asked for: the fields of these jobs in the order of the request. */
+static void table_make(const json_t *rows, const char *target, struct strbuf *out)
+{
+	const char *at = strstr(target, "fields="), *fields = at ? at + 7 : "";
+	size_t i, n = strcspn(fields, "&"), m;
+	const json_t *row;
+
+	json_array_foreach(rows, i, row)
+	{
+		for (size_t k = 0; k < n; k += m + 1) {
+			m = strcspn(fields + k, ",&");
+			strbuf_puts(out, k ? "\t" : "");
+			cell_put(out, json_object_getn(row, fields + k, m));
+		}
+		strbuf_puts(out, "\n");
+	}
+}
+
+/* Puts the members of an alteration over those of an answer; a text takes the place of all, and
+ * "rows" that of a table. */
+static void answer_alter(const struct alteration *a, const char *target, struct bare_answer *answer)
+{
+	const json_t *rows = json_object_get(a->members, "rows");
+
+	if (rows) {
+		answer->status = a->status;
+		strbuf_clear(&answer->body);
+		table_make(rows, target, &answer->body);
+		return;
+	}
 	json_t *o = json_loads(strbuf_text(&answer->body), 0, NULL);
 	char *text = NULL;
 
@@ -201,7 +238,8 @@ static bool answer_replaced(const struct door *d, const char *target)
 	for (size_t i = 0; i < d->alterations.n; i++) {
 		const struct alteration *a = &d->alterations.v[i];
 		if (is_for(a, target))
-			return json_is_string(a->members) || a->status == 0 || a->status >= 400;
+			return json_is_string(a->members) || json_object_get(a->members, "rows") || a->status == 0 ||
+			       a->status >= 400;
 	}
 	return false;
 }
@@ -219,7 +257,7 @@ static bool answer_changed(const struct door *d, int fd, const char *target, str
 		bool all = a->times < 0;
 		a->times -= !all;
 		if (a->status > 0)
-			answer_alter(a, answer);
+			answer_alter(a, target, answer);
 		else if (a->status == 0)
 			return false;
 		else if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &(socklen_t){sizeof who}) < 0 ||

@@ -22,7 +22,8 @@ struct door *door_open(struct site *site);
 void door_close(struct door *d);
 
 /* Changes what the next program gets for requests of a path, whatever their query: this status, and
- * the members of `json` over those of the real answer, or a text (a JSON string) in its place.
+ * the members of `json` over those of the real answer, or a text (a JSON string) in its place, or
+ * "rows", an array of objects, as the table of the fields that it asks for.
  * `times` requests, -1: all; what is said of later ones comes in a later call. Status 0: the
  * connection ends instead; -N: the program gets signal N, and the real answer.
  * For what can't be brought about: a full disk, a certificate that expires. Returns false if `json`
