@@ -10,7 +10,7 @@
  *	$ obey			it refuses nothing any more
  *	$ limits PENDING PROCESSORS SECONDS	of each cluster
  *	$ state NAME ID pending|running|ended|failed [WHY]
- *	$ prepare NAME ID NODES	the cluster is about to get the request; what its nodes run is printed
+ *	$ prepare NAME ID NODES	the cluster is about to get the request; prints what nodes run
  *	$ over|alive NAME ID	the request is over; is something of it connected?
  *	$ warn NAME TEXT	the cluster's commands have trouble
  *	$ stuck yes|no		what is left at the clusters can't be cancelled
@@ -47,7 +47,7 @@ enum { WORDS = 5 };
 struct fake {
 	struct provider base;
 	struct provider_user user;
-	char name[32]; /* of its tag */
+	char name[32]; /* its tag */
 	VEC(struct provider_request) all;
 	int polled;
 	struct fake *next;

@@ -195,19 +195,17 @@ static void command_run(struct door *d, const struct site *site, char *line)
 
 /* Changes an answer for the next command: "@ PATH STATUS[*TIMES] MEMBERS"; "@ again" as the last
  * one did. */
-static void answer_change(struct door *d, char *line)
+static void answer_change(struct door *d, const char *line)
 {
 	static struct strbuf last;
 
-	if (strcmp(line, "again") == 0) {
-		line = strbuf_text(&last);
-	} else {
+	if (strcmp(line, "again") != 0) {
 		strbuf_clear(&last);
 		strbuf_puts(&last, line);
 	}
-	char *copy = mem_strdup(line), *rest = copy;
-	const char *path = strsep(&rest, " "), *status = rest ? strsep(&rest, " ") : NULL, *times;
-	times = status ? strchr(status, '*') : NULL;
+	char *copy = mem_strdup(strbuf_text(&last)), *rest = copy;
+	const char *path = strsep(&rest, " "), *status = rest ? strsep(&rest, " ") : NULL,
+		   *times = status ? strchr(status, '*') : NULL;
 	if (!rest || !door_alter(d, path, atoi(status), times ? atoi(times + 1) : -1, rest))
 		fail_msg("%s: not a change of an answer", path);
 	free(copy);
@@ -234,7 +232,7 @@ static void file_make(const struct site *site, char *line)
 	const char *path = path_take(site, &line);
 
 	escaped_put(&text, line ? line : "");
-	assert_int_equal(file_replace(path, strstr(path, "/bin/") ? 0755 : 0644, text.text, text.n, 0), 0);
+	assert_int_equal(file_replace(path, strstr(path, "/bin/") ? 0755 : 0600, text.text, text.n, 0), 0);
 	strbuf_fini(&text);
 }
 
@@ -334,6 +332,7 @@ int main(int argc, char **argv)
 		{"daemons", test_printed, NULL, NULL, FOLDER "commands_daemons.txt"},
 		{"waits", test_printed, NULL, NULL, FOLDER "commands_waits.txt"},
 		{"lists", test_printed, NULL, NULL, FOLDER "commands_lists.txt"},
+		{"jobs", test_printed, NULL, NULL, FOLDER "commands_jobs.txt"},
 		{"top", test_printed, NULL, NULL, FOLDER "commands_top.txt"},
 	};
 
