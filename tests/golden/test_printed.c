@@ -333,6 +333,7 @@ int main(int argc, char **argv)
 		{"waits", test_printed, NULL, NULL, FOLDER "commands_waits.txt"},
 		{"lists", test_printed, NULL, NULL, FOLDER "commands_lists.txt"},
 		{"jobs", test_printed, NULL, NULL, FOLDER "commands_jobs.txt"},
+		{"far", test_printed, NULL, NULL, FOLDER "commands_far.txt"},
 		{"top", test_printed, NULL, NULL, FOLDER "commands_top.txt"},
 	};
 
