@@ -13,6 +13,7 @@
  *			200*2: the first two times; "@ again": what the last such line says
  *	& SOCKET CUE ...	what a daemon there answers to a line or frame CUE (actor.h)
  *	% FILE ...	a file with this text, where \n is a newline; in bin/ a program
+ *	? FILE		shows a file
  *	| ...		its standard output
  *	! ...		its standard error
  *	> ...		its requests that change something, with their bodies; what it told daemons
@@ -236,6 +237,17 @@ static void file_make(const struct site *site, char *line)
 	strbuf_fini(&text);
 }
 
+/* Shows a file that commands have written: "? FILE". */
+static void file_show(const struct site *site, char *line)
+{
+	struct strbuf text = {0};
+	const char *path = path_take(site, &line);
+	int rc = file_read(path, 0, 1 << 20, &text);
+
+	put(site, "|", rc < 0 ? strerror(-rc) : strbuf_text(&text));
+	strbuf_fini(&text);
+}
+
 /* Lets a daemon answer: "& SOCKET CUE ANSWER". */
 static void daemon_cue(struct door *d, const struct site *site, char *line)
 {
@@ -249,7 +261,7 @@ static void daemon_cue(struct door *d, const struct site *site, char *line)
 /* Does what a line of the file asks for; other lines are the record. */
 static void line_run(struct door *d, struct site *site, char *line)
 {
-	if (*line && strchr("#+$@&%", *line))
+	if (*line && strchr("#+$@&%?", *line))
 		strbuf_printf(&printed, "%s%s\n", printed.n ? "\n" : "", line);
 	if (*line == '+')
 		small_pass(site, atoll(line + 1));
@@ -261,6 +273,8 @@ static void line_run(struct door *d, struct site *site, char *line)
 		daemon_cue(d, site, line + 2);
 	else if (*line == '%')
 		file_make(site, line + 2);
+	else if (*line == '?')
+		file_show(site, line + 2);
 }
 
 /* Job 1 has left output, the others have not. */
@@ -334,6 +348,7 @@ int main(int argc, char **argv)
 		{"lists", test_printed, NULL, NULL, FOLDER "commands_lists.txt"},
 		{"jobs", test_printed, NULL, NULL, FOLDER "commands_jobs.txt"},
 		{"far", test_printed, NULL, NULL, FOLDER "commands_far.txt"},
+		{"models", test_printed, NULL, NULL, FOLDER "commands_models.txt"},
 		{"top", test_printed, NULL, NULL, FOLDER "commands_top.txt"},
 	};
 
