@@ -349,6 +349,7 @@ int main(int argc, char **argv)
 		{"jobs", test_printed, NULL, NULL, FOLDER "commands_jobs.txt"},
 		{"far", test_printed, NULL, NULL, FOLDER "commands_far.txt"},
 		{"models", test_printed, NULL, NULL, FOLDER "commands_models.txt"},
+		{"bags", test_printed, NULL, NULL, FOLDER "commands_bags.txt"},
 		{"top", test_printed, NULL, NULL, FOLDER "commands_top.txt"},
 	};
 

@@ -19,6 +19,11 @@
 
 #define FRAME_MOST (1u << 24) /* so that a frame begins with a zero byte, and a line does not */
 
+#define BROKER_ASK 9 /* kinds of bag/wire.h */
+#define BROKER_ANSWER 10
+
+enum kind { LINE, FRAME, ASK };
+
 struct cue {
 	char *cue, *answer; /* NULL: used */
 };
@@ -91,13 +96,35 @@ static void frame_send(struct actor *a, const char *head, size_t n, const char *
 	strbuf_fini(&out);
 }
 
-static void one_answer(struct actor *a, const char *text, bool frames)
+static void number_add(struct strbuf *out, size_t n, size_t least)
+{
+	for (size_t i = 0; i < least || n; i++, n >>= least ? 8 : 7)
+		strbuf_char(out, (char)(least ? n & 0xff : (n & 0x7f) | (n > 0x7f ? 0x80 : 0)));
+}
+
+static void broker_send(struct actor *a, const char *text)
+{
+	struct strbuf rest = {0}, out = {0};
+
+	strbuf_char(&rest, BROKER_ANSWER);
+	number_add(&rest, strlen(text), 0);
+	strbuf_puts(&rest, text);
+	number_add(&out, rest.n, 4);
+	strbuf_add(&out, rest.text, rest.n);
+	fd_write(a->fd, out.text, out.n);
+	strbuf_fini(&rest);
+	strbuf_fini(&out);
+}
+
+static void one_answer(struct actor *a, const char *text, enum kind kind)
 {
 	struct ucred who;
 	json_error_t where;
-	json_t *head = frames ? json_loads(text, JSON_DISABLE_EOF_CHECK, &where) : NULL;
+	json_t *head = kind == FRAME ? json_loads(text, JSON_DISABLE_EOF_CHECK, &where) : NULL;
 
 	if (strcmp(text, "-") == 0) {
+	} else if (kind == ASK && strcmp(text, "close") != 0) {
+		broker_send(a, text);
 	} else if (head) {
 		const char *data = text + where.position;
 		frame_send(a, text, (size_t)where.position, data + (*data == ' '));
@@ -113,7 +140,7 @@ static void one_answer(struct actor *a, const char *text, bool frames)
 	json_decref(head);
 }
 
-static void answer(struct actor *a, const char *cue, bool frames)
+static void answer(struct actor *a, const char *cue, enum kind kind)
 {
 	for (size_t i = 0; i < a->cues.n; i++) {
 		struct cue *c = &a->cues.v[i];
@@ -126,7 +153,7 @@ static void answer(struct actor *a, const char *cue, bool frames)
 			next = strstr(at, " && ");
 			if (next)
 				*next = '\0', next += 4;
-			one_answer(a, at, frames);
+			one_answer(a, at, kind);
 		}
 		free(text);
 		return;
@@ -148,16 +175,29 @@ static void said_add(struct actor *a, const char *head, size_t nhead, const char
 	strbuf_puts(said, "\n");
 }
 
-/* Takes the first line or frame; returns false if none is complete. */
+static enum kind kind_of(const struct strbuf *in)
+{
+	static const char zeros[3];
+
+	if (in->n >= 5 && memcmp(in->text + 1, zeros, 3) == 0 && in->text[4] == BROKER_ASK)
+		return ASK;
+	return in->n && !*in->text ? FRAME : LINE;
+}
+
+/* Takes the first line, frame or question to a broker; returns false if none is complete. */
 static bool take(struct actor *a, struct strbuf *said)
 {
-	const char *head = a->in.text, *data = NULL;
+	const char *head = strbuf_text(&a->in), *data = NULL;
+	enum kind kind = kind_of(&a->in);
 	size_t nhead = 0, n = 0;
 	ssize_t size = 0;
-	bool frame = a->in.n && !*a->in.text;
 
-	if (frame) {
+	if (kind == FRAME) {
 		size = frame_next(a->in.text, a->in.n, FRAME_MOST, &head, &nhead, &data, &n);
+	} else if (kind == ASK) { /* a word of less than 128 bytes after its length */
+		size = a->in.n >= 4 + (size_t)*head ? 4 + *head : 0;
+		nhead = size ? (size_t)*head - 2 : 0;
+		head += 6;
 	} else if (a->in.n && (data = memchr(head, '\n', a->in.n))) {
 		nhead = (size_t)(data - head);
 		size = (ssize_t)nhead + 1;
@@ -167,15 +207,17 @@ static bool take(struct actor *a, struct strbuf *said)
 	if (size == 0)
 		return false;
 	said_add(a, head, nhead, data, n, said);
-	json_t *o = frame ? json_loadb(head, nhead, 0, NULL) : NULL;
-	char *cue = mem_strdup(frame ? json_string_value(json_object_get(o, "t")) : head);
-	if (!frame)
-		cue[strcspn(cue, " \n")] = '\0';
+	json_t *o = kind == FRAME ? json_loadb(head, nhead, 0, NULL) : NULL;
+	struct strbuf cue = {0};
+	if (o)
+		strbuf_puts(&cue, json_string_value(json_object_get(o, "t")));
+	else
+		strbuf_add(&cue, head, strcspn(head, " \n") < nhead ? strcspn(head, " \n") : nhead);
 	json_decref(o);
 	memmove(a->in.text, a->in.text + size, a->in.n - (size_t)size);
 	a->in.n -= (size_t)size;
-	answer(a, cue, frame);
-	free(cue);
+	answer(a, strbuf_text(&cue), kind);
+	strbuf_fini(&cue);
 	return true;
 }
 

@@ -1,6 +1,7 @@
 /*
  * actor.h - a daemon of the machine that a test plays: it listens at a socket, prints what programs
- * say to it, lines or frames (base/frame.h), and answers what the test wants.
+ * say to it, lines, frames (base/frame.h) or questions to a broker (bag/wire.h), and answers what
+ * the test wants.
  */
 #ifndef SUPPORT_ACTOR_H
 #define SUPPORT_ACTOR_H
