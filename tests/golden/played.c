@@ -334,6 +334,7 @@ bool played_next(char *ret, size_t size)
  * run. */
 static void output_put(const char *from, const char *dir, struct strbuf *out)
 {
+	static const char version[] = "\"version\":\"" SHUNT_VERSION "\"";
 	static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 	while (*from) {
@@ -346,6 +347,9 @@ static void output_put(const char *from, const char *dir, struct strbuf *out)
 		} else if (strncmp(from, dir, strlen(dir)) == 0) {
 			strbuf_puts(out, "DIR");
 			from += strlen(dir);
+		} else if (strncmp(from, version, sizeof version - 1) == 0) {
+			strbuf_puts(out, "\"version\":\"VERSION\"");
+			from += sizeof version - 1;
 		} else if (n >= 40) {
 			strbuf_puts(out, "...");
 			from += n + strspn(from + n, "=");
