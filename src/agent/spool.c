@@ -216,7 +216,8 @@ static void spool_empty(struct spool *p, struct link *server)
 			log_line(SEVERITY_WARNING, "%s can't be removed: %s", path, strerror(errno));
 	}
 	if (p->items.n)
-		log_line(SEVERITY_NOTICE, "sent %zu changes that users made while the server was down", p->items.n);
+		log_line(SEVERITY_NOTICE, "sent %zu change%s that users made while the server was down", p->items.n,
+			 p->items.n == 1 ? "" : "s");
 	if (p->telling)
 		link_record(server, "emptied", &spool_frames, &(struct spool_frame){.lease = p->offer.lease});
 	p->telling = false;
