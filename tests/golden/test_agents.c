@@ -451,7 +451,7 @@ void __wrap_terminal_cut(struct agent *a)
 void __wrap_uv_stop(uv_loop_t *l);
 void __wrap_uv_stop(uv_loop_t *l)
 {
-	say("the agent %s", agent.again ? "starts anew" : "ends");
+	say("the agent %s", agent.again ? "starts again" : "ends");
 }
 
 static const char *const severities[] = {"error", "warning", "notice", "info"};

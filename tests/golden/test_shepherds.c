@@ -1,7 +1,7 @@
 /*
  * test_shepherds.c - a shepherd (run/shepherd.c, watch.c, saving.c), with processes, scribes,
  * memory, control groups, signals and clocks that the test plays: what it does at which instant,
- * what it tells the server, and its live file, compared with shepherds.txt (played.h).
+ * what it sends to the server, and its live file, compared with shepherds.txt (played.h).
  *
  * "$ attempt {ORDER}" runs it; whenever it waits, the next commands say what happens.
  */
