@@ -936,12 +936,93 @@ static void stops_in_the_middle(void **state)
 	}
 }
 
+/* ---- requests without a connection ---- */
+
+struct told {
+	int status, times;
+	char body[100];
+};
+
+static void on_told(void *context, int status, const char *body, size_t n)
+{
+	struct told *t = context;
+
+	t->status = status;
+	t->times++;
+	snprintf(t->body, sizeof t->body, "%.*s", (int)n, body);
+}
+
+/* The server makes a request itself: it is like another, has what its user gave with it, and is
+ * answered in the flush. */
+static void makes_requests_itself(void **state)
+{
+	struct serve *s = *state;
+	char path[] = "/v1/jobs?a=1&b=x%20y", method[] = "POST", body[] = "{}", key[] = "key", token[] = "t1",
+	     address[] = "10.0.0.7";
+	struct told told = {0};
+	struct inner x = {.peer = {.uid = 1234},
+			  .method = method,
+			  .path = path,
+			  .key = key,
+			  .body = body,
+			  .n = 2,
+			  .number = 77,
+			  .time_us = 123456789,
+			  .token = token,
+			  .address = address,
+			  .done = on_told,
+			  .context = &told};
+	const char *from;
+	uint64_t before = http_stats(s->http).requests;
+
+	struct http_request *r = http_inner(s->http, &x);
+	memset(path, 'x', 5); /* everything was copied */
+	method[0] = body[0] = key[0] = token[0] = address[0] = 'x';
+	assert_int_equal(http_stats(s->http).requests, before + 1);
+	assert_string_equal(request_method(r), "POST");
+	assert_string_equal(request_path(r), "/v1/jobs");
+	assert_string_equal(request_query(r, "b"), "x y");
+	assert_string_equal(request_header(r, "Idempotency-Key"), "key");
+	assert_int_equal(request_peer(r).uid, 1234);
+	assert_int_equal(request_number(r), 77);
+	assert_int_equal(request_time_us(r), 123456789);
+	assert_string_equal(request_token(r, &from), "t1");
+	assert_string_equal(from, "10.0.0.7");
+	size_t n;
+	const void *got = request_body(r, &n);
+	assert_int_equal(n, 2);
+	assert_memory_equal(got, "{}", 2);
+	http_reply(r, 201, "application/json", "[7]", 3);
+	assert_int_equal(told.times, 0);
+	http_flush(s->http);
+	assert_int_equal(told.times, 1);
+	assert_int_equal(told.status, 201);
+	assert_string_equal(told.body, "[7]");
+
+	x = (struct inner){.method = "GET", .path = "/v1/nodes", .done = on_told, .context = &told};
+	r = http_inner(s->http, &x);
+	assert_null(request_header(r, "Idempotency-Key"));
+	assert_null(request_token(r, &from));
+	assert_null(from);
+	assert_int_equal(request_number(r), 0);
+	request_body(r, &n);
+	assert_int_equal(n, 0);
+	http_reply(r, 404, "text/plain", "", 0);
+	http_flush(s->http);
+	assert_int_equal(told.times, 2);
+	assert_int_equal(told.status, 404);
+	assert_string_equal(told.body, "");
+	x.path = "/v1/%zz";
+	assert_null(http_inner(s->http, &x));
+}
+
 #define WITH_SERVER(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WITH_SERVER(hands_over_whole_requests),
+		WITH_SERVER(makes_requests_itself),
 		WITH_SERVER(answers_heads),
 		WITH_SERVER(sends_nothing_before_the_flush),
 		WITH_SERVER(sends_in_the_turn_of_the_flush),

@@ -3,6 +3,7 @@
  * what no link would send.
  */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -325,6 +327,101 @@ static void test_reader_that_never_reads(void **state)
 	}
 	TURN_UNTIL(&loop, a.closes);
 	assert_non_null(strstr(a.reason, "does not read"));
+}
+
+/* ---- moving to another loop ---- */
+
+static struct end moved;
+
+static void numbers_are(const struct end *e, int first, int n)
+{
+	assert_int_equal(e->frames.n, n);
+	for (int i = 0; i < n; i++)
+		assert_int_equal(*(int *)e->frames.v[i].data, first + i);
+}
+
+/* What came already goes along, and neither end notices. */
+static void test_moved(void **state)
+{
+	struct link_detached d = {.fd = -1};
+
+	links_ready(state);
+	link_trust(b.link);
+	b.on_frame = pauses;
+	for (int i = 0; i < 20; i++)
+		send_number(a.link, i);
+	TURN_UNTIL(&loop, b.frames.n == 1);
+	assert_int_equal(link_detach(b.link, &d), 0);
+	b.link = NULL;
+	assert_true(d.trusted);
+	assert_false(d.notices);
+	for (int i = 20; i < 40; i++)
+		send_number(a.link, i);
+	moved = (struct end){0};
+	moved.link = link_attach(&loop, &d, &end_events, &moved);
+	for (int i = 0; i < 5; i++)
+		uv_run(&loop, UV_RUN_NOWAIT);
+	assert_int_equal(moved.frames.n, 0); /* paused */
+	link_pause(moved.link, false);
+	TURN_UNTIL(&loop, moved.frames.n == 39);
+	numbers_are(&b, 0, 1);
+	numbers_are(&moved, 1, 39);
+	send_number(moved.link, 7);
+	TURN_UNTIL(&loop, a.frames.n == 1);
+	numbers_are(&a, 7, 1);
+	assert_int_equal(a.closes + b.closes + moved.readies, 0);
+	link_close(moved.link, "that was all");
+	assert_int_equal(link_detach(moved.link, &d), -ENOTCONN);
+	TURN_UNTIL(&loop, a.closes && moved.closes);
+	assert_string_equal(moved.reason, "that was all");
+	end_fini(&moved);
+}
+
+static void on_echo(struct end *e, json_t *head)
+{
+	send_number(e->link, 100 + *(int *)e->frames.v[e->frames.n - 1].data);
+}
+
+static _Noreturn void echo(struct link_detached *d)
+{
+	uv_loop_t own;
+	struct end e = {.on_frame = on_echo};
+
+	uv_loop_init(&own);
+	e.link = link_attach(&own, d, &end_events, &e);
+	link_pause(e.link, false);
+	while (!e.closes)
+		uv_run(&own, UV_RUN_ONCE);
+	_exit(e.frames.n == 9 ? 0 : 1);
+}
+
+/* Another process continues with the connection; this one forgets it without a word. */
+static void test_moved_to_a_process(void **state)
+{
+	struct link_detached d = {.fd = -1};
+	int status;
+
+	links_ready(state);
+	b.on_frame = pauses;
+	for (int i = 0; i < 5; i++)
+		send_number(a.link, i);
+	TURN_UNTIL(&loop, b.frames.n == 1);
+	assert_int_equal(link_detach(b.link, &d), 0);
+	b.link = NULL;
+	pid_t pid = fork();
+	if (pid == 0)
+		echo(&d);
+	link_abandon(&d);
+	TURN_UNTIL(&loop, a.frames.n == 4);
+	for (int i = 5; i < 10; i++)
+		send_number(a.link, i);
+	TURN_UNTIL(&loop, a.frames.n == 9);
+	numbers_are(&a, 101, 9);
+	assert_int_equal(a.closes, 0);
+	link_close(a.link, "that was all");
+	TURN_UNTIL(&loop, a.closes);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
 }
 
 /* ---- ends ---- */
@@ -783,6 +880,8 @@ int main(void)
 		BOTH(test_pause_holds_the_sender),
 		BOTH(test_pause_between_frames),
 		BOTH(test_reader_that_never_reads),
+		BOTH(test_moved),
+		BOTH(test_moved_to_a_process),
 		BOTH(test_queued_leaves_before_closing),
 		BOTH(test_queued_leaves_past_unread_input),
 		BOTH(test_both_close_with_queues),
