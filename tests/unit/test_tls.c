@@ -21,6 +21,7 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 
+#include "base/file.h"
 #include "support/certs.h"
 #include "tls/tls.h"
 
@@ -207,6 +208,107 @@ static void files_that_are_none(void **state)
 	alarm(0);
 	assert_int_equal(unlink(fifo), 0);
 	assert_int_equal(rmdir(dir), 0);
+}
+
+static void site_refused(const char *chain, const char *key, const char *wanted)
+{
+	struct tls_context *c = NULL;
+	struct err err;
+
+	assert_int_equal(tls_site_create(chain, key, &c, &err), -EINVAL);
+	assert_null(c);
+	if (strncmp(err.text, wanted, strlen(wanted)) != 0)
+		fail_msg("\"%s\" does not begin with \"%s\"", err.text, wanted);
+}
+
+static void key_encrypt(const char *path, const char *key)
+{
+	BIO *from = BIO_new_mem_buf(key, -1), *to = BIO_new_file(path, "w");
+	EVP_PKEY *pkey = PEM_read_bio_PrivateKey(from, NULL, NULL, NULL);
+
+	assert_int_equal(PEM_write_bio_PrivateKey(to, pkey, EVP_aes_128_cbc(), NULL, 0, NULL, "word"), 1);
+	EVP_PKEY_free(pkey);
+	BIO_free(from);
+	BIO_free(to);
+}
+
+/* A site's own certificate, from files: clients need none, whatever they have is not looked at. */
+static void site_certificate(void **state)
+{
+	struct tls_options o = {.ca = home.cert.text}, wrong = {.ca = other.cert.text},
+			   node = {.cert = node_id.cert.text, .key = node_id.key.text, .ca = home.cert.text};
+	const struct tls_options *clients[] = {&o, &node};
+	char dir[] = "/tmp/shunt-tls-XXXXXX", chain[64], key[64], another[64], locked[64], text[200], byte;
+	struct tls_context *site, *c;
+	struct cert_names names;
+	struct ends e;
+	struct err err;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(chain, sizeof chain, "%s/chain", dir);
+	snprintf(key, sizeof key, "%s/key", dir);
+	snprintf(another, sizeof another, "%s/another", dir);
+	snprintf(locked, sizeof locked, "%s/locked", dir);
+	assert_int_equal(file_replace(chain, 0600, server_id.cert.text, server_id.cert.n, 0), 0);
+	assert_int_equal(file_replace(key, 0600, server_id.key.text, server_id.key.n, 0), 0);
+	assert_int_equal(file_replace(another, 0600, node_id.key.text, node_id.key.n, 0), 0);
+	key_encrypt(locked, server_id.key.text);
+	snprintf(text, sizeof text, "%s: no certificate can be read from it (", key);
+	site_refused(key, key, text);
+	snprintf(text, sizeof text, "%s: no key of that certificate can be read from it (", another);
+	site_refused(chain, another, text);
+	snprintf(text, sizeof text, "%s: no key of that certificate can be read from it (", locked);
+	site_refused(chain, locked, text); /* nobody is asked for its password */
+
+	assert_int_equal(tls_site_create(chain, key, &site, &err), 0);
+	for (int i = 0; i < 2; i++) {
+		c = context(clients[i], false);
+		ends_open(site, c, NULL, CERT_SERVER, &e);
+		assert_int_equal(e.client_rc, 1);
+		assert_int_equal(e.server_rc, 1);
+		tls_peer(e.server, &names);
+		assert_int_equal(names.role, CERT_NOBODY);
+		tls_peer(e.client, &names);
+		assert_int_equal(names.role, CERT_SERVER);
+		assert_string_equal(names.name, "head");
+		assert_int_equal(tls_write(e.client, "x", 1), 1);
+		assert_int_equal(tls_read(e.server, &byte, 1), 1);
+		assert_int_equal(byte, 'x');
+		ends_close(&e);
+		tls_context_free(c);
+	}
+	c = context(&wrong, false);
+	ends_open(site, c, NULL, CERT_SERVER, &e);
+	assert_true(e.client_rc < 0);
+	assert_false(tls_ended(e.client));
+	ends_close(&e);
+	tls_context_free(c);
+	tls_context_free(site);
+	for (char **f = (char *[]){chain, key, another, locked, NULL}; *f; f++)
+		assert_int_equal(unlink(*f), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+/* That the other side has ended its input is no end; that it is gone is. */
+static void ended(void **state)
+{
+	struct tls_options o = {.ca = home.cert.text};
+	struct ends e;
+	char byte;
+
+	judge(NULL, &o, &e);
+	assert_false(tls_ended(e.server));
+	assert_int_equal(tls_read(e.server, &byte, 1), -EAGAIN);
+	assert_false(tls_ended(e.server));
+	shutdown(tls_fd(e.client), SHUT_RDWR);
+	assert_int_equal(tls_read(e.server, &byte, 1), -ECONNRESET);
+	assert_true(tls_ended(e.server));
+	ends_close(&e);
+	judge(NULL, &o, &e);
+	tls_shutdown(e.client);
+	assert_int_equal(tls_read(e.server, &byte, 1), 0);
+	assert_false(tls_ended(e.server));
+	ends_close(&e);
 }
 
 static void no_certificate(void **state)
@@ -794,6 +896,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(right_on_both_ends),
 		cmocka_unit_test(files_that_are_none),
+		cmocka_unit_test(site_certificate),
+		cmocka_unit_test(ended),
 		cmocka_unit_test(no_certificate),
 		cmocka_unit_test(broken_off),
 		cmocka_unit_test(by_fingerprint),
