@@ -302,7 +302,7 @@ void http_stop(struct http *h)
 /* ---- processes ---- */
 
 typedef VEC(struct bare_attempt) attempt_vec;
-static attempt_vec attempts;  /* the attempts of this process; they outlive the servers */
+static attempt_vec attempts; /* the attempts of this process; they outlive the servers */
 
 static struct bare_attempt *attempt_at(const char *tag)
 {

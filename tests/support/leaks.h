@@ -6,9 +6,7 @@
 
 #include <stdbool.h>
 
-#ifdef __SANITIZE_ADDRESS__
-#include <sanitizer/lsan_interface.h>
-#endif
+int __lsan_do_recoverable_leak_check(void); /* only there with the address sanitizer */
 
 /* Returns true if the process has lost no memory, or is not to look (detect_leaks=0). Prints what
  * it has lost. */

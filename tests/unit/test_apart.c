@@ -2,7 +2,6 @@
  * test_apart.c - detached processes: what they keep of this one, how they are counted, found by
  * their titles and adopted; and which file systems count as network file systems.
  */
-#include <dirent.h>
 #include <fcntl.h>
 #include <mntent.h>
 #include <setjmp.h>

@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -28,7 +27,8 @@ static void node_add(struct cluster *c, const char *name, int64_t cpus, int64_t 
 		assert_int_equal(cluster_add_feature(c, node, feature, NULL), 0);
 }
 
-/* n1 has 8 CPUs and 16 GB, n2 4 CPUs, 64 GB, two GPUs and the feature ib, n3 2 CPUs and 5 licences. */
+/* n1 has 8 CPUs and 16 GB, n2 4 CPUs, 64 GB, two GPUs and the feature ib, n3 2 CPUs and 5
+ * licences. */
 static struct cluster *machine(void)
 {
 	struct cluster *c = cluster_create();
@@ -167,7 +167,7 @@ static void retries(void **state)
 	static const struct {
 		const char *text, *why; /* why: NULL: it is right */
 		int64_t n;
-		int from, to; /* of the exit codes, 0: any */
+		int from, to; /* exit codes; 0: any */
 		double memory;
 	} row[] = {
 		{"0", NULL, 0, 0, 0, 0},

@@ -289,7 +289,7 @@ static void site_certificate(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
-/* That the other side has ended its input is no end; that it is gone is. */
+/* The other side may end its input and still read: the end is when it is gone. */
 static void ended(void **state)
 {
 	struct tls_options o = {.ca = home.cert.text};

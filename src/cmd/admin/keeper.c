@@ -406,8 +406,7 @@ static int64_t round_go(struct keeper *k)
 	return k->rc < 0 ? k->rc : n;
 }
 
-/* Frees what it holds. What it has requested of clusters goes on, also commands that are on their
- * way. */
+/* Frees what it holds. What was requested of clusters stays, also commands on their way. */
 static void keeper_fini(struct keeper *k)
 {
 	while (k->list.n) {
