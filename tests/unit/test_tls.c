@@ -289,7 +289,7 @@ static void site_certificate(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
-/* The other side may end its input and still read: the end is when it is gone. */
+/* A side that has shut its output properly has not ended the connection; one that is gone has. */
 static void ended(void **state)
 {
 	struct tls_options o = {.ca = home.cert.text};
