@@ -31,7 +31,7 @@
 
 enum { WORDS = 8, FAILS = 8, PIDS = 8 };
 
-static char dir[64], sys[80]; /* of the run; SYS: where the hierarchies are mounted */
+static char dir[64], sys[80]; /* directory of the run; SYS, where the hierarchies are mounted */
 static struct cgroup group;
 static char delegated[200], lacks[100]; /* SYS-relative directories; files that new groups lack */
 static int stubborn;			/* how often a group can't be removed yet */
