@@ -1,0 +1,400 @@
+/*
+ * test_launches.c - a job's first process and a task's, from fork to exec (run/launch.c,
+ * run/script.c), with system calls that the test plays: what becomes of the streams, limits, CPUs,
+ * directory and environment, which program is run how, and what a job reads when something fails,
+ * compared with launches.txt (played.h).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "golden/played.h"
+#include "run/criu.h"
+#include "run/hold.h"
+#include "run/identity.h"
+#include "run/launch.h"
+#include "run/script.h"
+#include "run/task.h"
+
+#define RECORDED SHUNT_ROOT "/tests/golden/launches.txt"
+
+enum { WORDS = 4, FAILS = 4, TTY = 60, OUT = 61, ERR = 62 };
+
+static char dir[64], trouble[TROUBLE_SIZE];
+static jmp_buf over; /* the process has ended */
+static struct {
+	char call[32];
+	int error;
+} fail[FAILS];
+static int nfails;
+static bool inside; /* the process */
+static bool orphan; /* the shepherd has ended already */
+
+static int fails(const char *call)
+{
+	for (int i = 0; i < nfails; i++)
+		if (strcmp(fail[i].call, call) == 0) {
+			errno = fail[i].error;
+			fail[i] = fail[--nfails];
+			return errno;
+		}
+	return 0;
+}
+
+/* ---- system calls ---- */
+
+static void exec_say(const char *call, const char *path, char *const argv[], char *const env[])
+{
+	char at[300];
+
+	say("%s %s in %s", call, path, getcwd(at, sizeof at));
+	for (int i = 0; argv[i]; i++)
+		say("  argument %s", argv[i]);
+	for (int i = 0; env && env[i]; i++)
+		say("  environment %s", env[i]);
+}
+
+int __wrap_execve(const char *path, char *const argv[], char *const env[]);
+int __wrap_execve(const char *path, char *const argv[], char *const env[])
+{
+	exec_say("execve", path, argv, env);
+	if (fails("exec"))
+		return -1;
+	longjmp(over, 1);
+}
+
+int __wrap_execvp(const char *path, char *const argv[]);
+int __wrap_execvp(const char *path, char *const argv[])
+{
+	exec_say("execvp", path, argv, environ);
+	if (fails("exec"))
+		return -1;
+	longjmp(over, 1);
+}
+
+_Noreturn void __wrap__exit(int status);
+_Noreturn void __wrap__exit(int status)
+{
+	say("exit %d", status);
+	longjmp(over, 1);
+}
+
+pid_t __wrap_setsid(void);
+pid_t __wrap_setsid(void)
+{
+	say("a session of its own");
+	return 1;
+}
+
+pid_t __wrap_getppid(void);
+pid_t __wrap_getppid(void)
+{
+	return orphan ? 1 : 77;
+}
+
+int __real_dup2(int from, int to);
+int __wrap_dup2(int from, int to);
+int __wrap_dup2(int from, int to)
+{
+	if (!inside)
+		return __real_dup2(from, to);
+	say("descriptor %d is the %s", to,
+	    from == TTY	  ? "terminal"
+	    : from == OUT ? "output"
+	    : from == ERR ? "error output"
+			  : "task's");
+	return to;
+}
+
+int __wrap_ioctl(int fd, unsigned long request, ...);
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+	va_list args;
+
+	va_start(args, request);
+	const struct winsize *w = va_arg(args, const struct winsize *);
+	va_end(args);
+	if (request == TIOCSWINSZ)
+		say("window of %d: %d x %d", fd, w->ws_row, w->ws_col);
+	else
+		say("%d controls the session", fd);
+	return 0;
+}
+
+int __wrap_isatty(int fd);
+int __wrap_isatty(int fd)
+{
+	return 1;
+}
+
+int __wrap_rights_give(const struct identity *who, int fd, mode_t mode);
+int __wrap_rights_give(const struct identity *who, int fd, mode_t mode)
+{
+	say("the user gets %d, mode %o", fd, mode);
+	return -fails("give");
+}
+
+int __wrap_setrlimit64(int which, const struct rlimit *limit);
+int __wrap_setrlimit64(int which, const struct rlimit *limit)
+{
+	say("limit %s: %lld, %lld", which == RLIMIT_NOFILE ? "of files" : "of something", (long long)limit->rlim_cur,
+	    (long long)limit->rlim_max);
+	return fails("limit") ? -1 : 0;
+}
+
+int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set);
+int __wrap_sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
+{
+	char text[200] = "";
+	int n = 0;
+
+	for (size_t cpu = 0; cpu < size * 8; cpu++)
+		if (CPU_ISSET_S(cpu, size, set))
+			n += snprintf(text + n, sizeof text - (size_t)n, " %zu", cpu);
+	say("CPUs%s", text);
+	return fails("cpus") ? -1 : 0;
+}
+
+bool __wrap_background_enter(void);
+bool __wrap_background_enter(void)
+{
+	say("in the background");
+	return !fails("background");
+}
+
+int __wrap_identity_become(const struct identity *who);
+int __wrap_identity_become(const struct identity *who)
+{
+	say("becomes the user");
+	return -fails("become");
+}
+
+int __wrap_prctl(int what, unsigned long value, ...);
+int __wrap_prctl(int what, unsigned long value, ...)
+{
+	say("gets signal %lu when its shepherd ends", value);
+	return 0;
+}
+
+char **__wrap_criu_init(const struct identity *who, const char *tag);
+char **__wrap_criu_init(const struct identity *who, const char *tag)
+{
+	static char *init[] = {"/libexec/shunt-init", "7.1", NULL};
+
+	return fails("init") ? NULL : init;
+}
+
+void __wrap_rights_begin(const struct identity *who);
+void __wrap_rights_begin(const struct identity *who)
+{
+	say("with the user's rights");
+}
+
+/* ---- commands ---- */
+
+static char *places_put(const char *line)
+{
+	static char text[8192];
+	size_t n = 0;
+
+	for (; *line && n < sizeof text - 100; line++)
+		if (strncmp(line, "HERE", 4) == 0) {
+			n += (size_t)snprintf(text + n, 100, "%s", dir);
+			line += 3;
+		} else {
+			text[n++] = *line;
+		}
+	text[n] = '\0';
+	return text;
+}
+
+static void order_make(char *members, struct arena *a, struct order *ret)
+{
+	json_t *base = json_loads(places_put("{\"id\":\"7.host\",\"tag\":\"7.1\",\"uid\":1,\"gid\":1,\"user\":\"ann\","
+					     "\"script\":\"HERE/script\",\"out\":\"/o\",\"home\":\"HERE/home\","
+					     "\"workdir\":\"HERE/work\"}"),
+				  0, NULL),
+	       *more = json_loads(places_put(members), 0, NULL);
+	struct err err;
+
+	if (!more)
+		die("no JSON", members);
+	json_object_update(base, more);
+	char *text = json_dumps(base, 0);
+	if (order_read(text, strlen(text), a, ret, &err) < 0)
+		die(err.text, members);
+	free(text);
+	json_decref(base);
+	json_decref(more);
+}
+
+static void launch_end(void)
+{
+	char path[100], text[200];
+	int fd;
+
+	if (chdir("/") < 0)
+		die("it is gone", "/");
+	if (*trouble)
+		say("trouble: %s", trouble);
+	trouble[0] = '\0';
+	snprintf(path, sizeof path, "%s/trouble", dir);
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) >= 0) {
+		ssize_t n = read(fd, text, sizeof text);
+		if (n > 0)
+			say("trouble: %.*s", (int)n, text);
+		close(fd);
+		unlink(path);
+	}
+}
+
+/* `manner`: "tty", "known" (the script's head was read by the shepherd) or "" */
+static void job(const char *manner, char *members)
+{
+	static const struct cgroup none = {0};
+	static char *env[] = {"A=1", "B=2", NULL};
+	struct arena *a = arena_create();
+	struct identity who = {.uid = getuid(), .gid = getgid()};
+	struct script_head head = {.known = false};
+	char path[100];
+	off_t said = 0;
+	struct order o;
+
+	order_make(members, a, &o);
+	if (strcmp(manner, "known") == 0) {
+		snprintf(head.text, sizeof head.text, "#!/bin/known -x\n");
+		head.n = strlen(head.text);
+		head.known = true;
+	}
+	snprintf(path, sizeof path, "%s/live", dir);
+	struct launch l = {.o = &o,
+			   .who = &who,
+			   .cgroup = &none,
+			   .env = env,
+			   .head = &head,
+			   .out = OUT,
+			   .err = ERR,
+			   .tty = strcmp(manner, "tty") == 0 ? TTY : -1,
+			   .parent = 77,
+			   .trouble = trouble,
+			   .live = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600),
+			   .said_at = &said};
+	inside = true;
+	if (!setjmp(over))
+		launch_job(&l);
+	inside = false;
+	say("its session is %s", said > 0 ? "noted" : "not noted");
+	close(l.live);
+	launch_end();
+	arena_destroy(a);
+}
+
+/* "ROWS COLUMNS WORKDIR|- PROGRAM [NAME[=VALUE] ...]" */
+static void task(char *line)
+{
+	static const struct cgroup none = {0};
+	static char *env[] = {"A=1", "SHUNT_TAG=7.1@x", "AB=2", "LAST=3", NULL};
+	struct arena *a = arena_create();
+	struct identity who = {.uid = getuid(), .gid = getgid()};
+	char *w[16] = {0}, path[100], order[] = "{\"files\":64,\"cpus\":[1]}";
+	struct order o;
+
+	order_make(order, a, &o);
+	words_split(line, w, 16);
+	char *argv[] = {w[3], "argument", NULL};
+	struct task t = {.rows = atoi(w[0]), .columns = atoi(w[1]), .argv = argv, .env = w + 4};
+	t.workdir = *w[2] == '-' ? NULL : arena_printf(a, "%s", places_put(w[2]));
+	struct launch l = {.o = &o, .who = &who, .cgroup = &none, .env = env, .parent = 77, .trouble = trouble};
+	snprintf(path, sizeof path, "%s/trouble", dir);
+	int to = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), fds[] = {50, 51, 52};
+	char **before = environ;
+	inside = true;
+	if (!setjmp(over))
+		launch_task(&l, &t, fds, to);
+	inside = false;
+	if (environ != before)
+		free(environ);
+	environ = before;
+	close(to);
+	launch_end();
+	arena_destroy(a);
+}
+
+static void command(char *line)
+{
+	char copy[4096], *w[WORDS] = {0}, path[200];
+
+	snprintf(copy, sizeof copy, "%s", line);
+	for (int i = words_split(copy, w,
+				 strncmp(line, "job", 3) == 0	 ? 2
+				 : strncmp(line, "fail", 4) == 0 ? 3
+								 : 2);
+	     i < WORDS; i++)
+		w[i] = copy + strlen(line);
+	if (strcmp(w[0], "script") == 0) { /* TEXT */
+		size_t n = unescape(w[1]);
+		for (size_t i = 0; i < n; i++)
+			w[1][i] = w[1][i] == '~' ? '\r' : w[1][i] == '^' ? '\177' : w[1][i];
+		snprintf(path, sizeof path, "%s/script", dir);
+		assert_int_equal(file_replace(path, 0600, w[1], n, 0), 0);
+	} else if (strcmp(w[0], "no") == 0) { /* FILE OR DIRECTORY */
+		snprintf(path, sizeof path, "%s/%s", dir, w[1]);
+		assert_int_equal(remove(path), 0);
+	} else if (strcmp(w[0], "fail") == 0) { /* CALL ERROR */
+		snprintf(fail[nfails].call, sizeof fail[0].call, "%s", w[1]);
+		fail[nfails++].error = atoi(w[2]);
+	} else if (strcmp(w[0], "orphan") == 0) { /* 0|1 */
+		orphan = atoi(w[1]);
+	} else if (strncmp(w[0], "job", 3) == 0) { /* job|job-tty|job-known {ORDER} */
+		job(w[0][3] ? w[0] + 4 : "", w[1]);
+	} else if (strcmp(w[0], "task") == 0) {
+		task(w[1]);
+	} else {
+		die("what is that?", line);
+	}
+}
+
+static void run_begin(const char *base, int number)
+{
+	char path[100];
+
+	nfails = 0;
+	orphan = false;
+	if (!base)
+		return;
+	snprintf(dir, sizeof dir, "%s/%d", base, number);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	for (const char *const *d = (const char *const[]){"home", "work", NULL}; *d; d++) {
+		snprintf(path, sizeof path, "%s/%s", dir, *d);
+		assert_int_equal(mkdir(path, 0700), 0);
+	}
+}
+
+static void launches(void **state)
+{
+	played_record(RECORDED, run_begin, command);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(launches)};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests_name("launches", tests, NULL, NULL);
+}
