@@ -46,6 +46,19 @@ static int nfails;
 static bool inside; /* the process */
 static bool orphan; /* the shepherd has ended already */
 
+/* What the process leaves allocated, its program replaces. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:launch_job\nleak:launch_task\nleak:script_exec\n";
+}
+
+const char *__lsan_default_options(void);
+const char *__lsan_default_options(void)
+{
+	return "print_suppressions=0";
+}
+
 static int fails(const char *call)
 {
 	for (int i = 0; i < nfails; i++)
