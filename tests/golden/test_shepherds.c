@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -19,6 +20,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -143,6 +145,20 @@ pid_t __wrap_vfork(void)
 	return JOB;
 }
 
+/* A job that has a namespace of its own is not forked by vfork(). */
+long __real_syscall(long number, long a, long b, long c, long d, long e, long f);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	const struct clone_args *args = (const struct clone_args *)a;
+
+	if (number != SYS_clone3)
+		return __real_syscall(number, a, b, c, d, e, f);
+	say("starts the job%s", args->flags == CLONE_NEWPID ? " with processes of its own" : "");
+	child_put(JOB);
+	return JOB;
+}
+
 static int job_memory, exact_memory, cpu_ms, heard, group_kib, share_fails;
 static bool group_oom;
 static int kills, group_kills; /* since the last command; only the first is said at once */
@@ -236,6 +252,43 @@ pid_t __wrap_scribe_start(const struct scribe_order *s)
 		if (strncmp(*e, "SHUNT_CHECK", 11) == 0 || strncmp(*e, "SHUNT_REST", 10) == 0)
 			say("with %s", *e);
 	page = s->page;
+	child_put(last_scribe = SCRIBE + nchildren);
+	return last_scribe;
+}
+
+/* ---- CRIU ---- */
+
+static int criu_fails;
+static pid_t restored; /* the process that is restored; 0: none */
+
+int __wrap_criu_check(const struct identity *who, struct err *err);
+int __wrap_criu_check(const struct identity *who, struct err *err)
+{
+	return criu_fails ? err_set(err, -ENOTSUP, "CRIU does not work here") : 0;
+}
+
+int __wrap_images_path(const char *named, char *ret, size_t size, struct err *err);
+int __wrap_images_path(const char *named, char *ret, size_t size, struct err *err)
+{
+	snprintf(ret, size, "/images/%s", strrchr(named, '/') + 1);
+	return 0;
+}
+
+pid_t __wrap_criu_restored(const char *from, char *why);
+pid_t __wrap_criu_restored(const char *from, char *why)
+{
+	say("restored from %s: %s", from, restored ? "yes" : "no");
+	if (restored)
+		child_put(restored);
+	else
+		snprintf(why, CRIU_WHY, "its files have changed");
+	return restored ? restored : -1;
+}
+
+pid_t __wrap_fork(void);
+pid_t __wrap_fork(void)
+{
+	say("CRIU restores");
 	child_put(last_scribe = SCRIBE + nchildren);
 	return last_scribe;
 }
@@ -499,6 +552,8 @@ static void command(char *line)
 			child_put(JOB + 1);
 	} else if (strcmp(w[0], "scribe") == 0) { /* exit|signal N [number N] [good N] [other] */
 		for (int i = 3; i < WORDS; i++) {
+			if (strcmp(w[i], "why") == 0)
+				snprintf(page->why, sizeof page->why, "the disk is full");
 			if (strcmp(w[i], "number") == 0)
 				page->number = atoi(w[i + 1]);
 			if (strcmp(w[i], "good") == 0)
@@ -525,7 +580,7 @@ static void command(char *line)
 			int *value;
 		} values[] = {{"memory", &job_memory}, {"exact", &exact_memory}, {"cpu", &cpu_ms},
 			      {"heard", &heard},       {"group", &group_kib},	 {"unshared", &share_fails},
-			      {"deaf", &sends_fail}};
+			      {"deaf", &sends_fail},   {"nocriu", &criu_fails},	 {"restored", &restored}};
 		for (size_t i = 0; i < sizeof values / sizeof *values; i++)
 			if (strcmp(w[1], values[i].name) == 0)
 				*values[i].value = atoi(w[2]);
@@ -541,7 +596,7 @@ static void run_begin(const char *base, int number)
 	char path[100];
 
 	job_memory = exact_memory = 1000;
-	cpu_ms = heard = share_fails = sends_fail = 0;
+	cpu_ms = heard = share_fails = sends_fail = criu_fails = restored = 0;
 	group_kib = -1;
 	group_oom = false;
 	if (!base)
