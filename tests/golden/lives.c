@@ -24,6 +24,7 @@
 static struct life {
 	char tag[64];
 	bool started;
+	char fate[8]; /* what a server that is started learns of it; "": it runs */
 } lives[LIVES];
 
 static struct life *life_of(const char *tag)
@@ -69,6 +70,10 @@ enum attempt_state engine_attach(struct engine *e, const char *tag, const char *
 	const struct life *x = life_of(tag);
 
 	say("engine: attach %s on \"%s\"", tag, hosts[0]);
+	if (x && *x->fate)
+		return strcmp(x->fate, "lost") == 0    ? ATTEMPT_LOST
+		       : strcmp(x->fate, "ended") == 0 ? ATTEMPT_ENDED
+						       : ATTEMPT_NEVER;
 	return !x ? ATTEMPT_NEVER : x->started ? ATTEMPT_RUNS : ATTEMPT_UNKNOWN;
 }
 void engine_host_up(struct engine *e, const char *host, struct link *link, const json_t *inventory)
@@ -150,6 +155,16 @@ bool life_uses(const char *tag, int64_t cpu_ms, int64_t memory_kib)
 	if (x)
 		dispatch_engine.attempt_used(site->s, x->tag, cpu_ms, memory_kib);
 	return x != NULL;
+}
+
+void life_fate(const char *tag, const char *fate)
+{
+	struct life *x = life_of(tag);
+
+	if (x)
+		snprintf(x->fate, sizeof x->fate, "%s", fate);
+	else
+		say("*** it was not ordered");
 }
 
 void lives_begin(void)

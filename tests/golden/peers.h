@@ -49,6 +49,8 @@ void lives_begin(void);		   /* nothing runs */
 void life_starts(const char *tag); /* "1" stands for the tag of its attempt */
 /* It exits with a status, or its host, if not NULL, is given up. */
 void life_ends(const char *tag, int status, const char *host);
+/* What a server that is started learns of it: "lost", "ended", "never". */
+void life_fate(const char *tag, const char *fate);
 bool life_uses(const char *tag, int64_t cpu_ms, int64_t memory_kib); /* false: it was not ordered */
 
 #endif

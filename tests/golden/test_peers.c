@@ -621,7 +621,15 @@ static void command(char *line)
 		lease_take(args);
 	else if (strcmp(word, "pass") == 0)
 		time_pass(atoi(args));
-	else if (strcmp(word, "used") == 0) {
+	else if (strcmp(word, "fate") == 0) {
+		char *fate = strchr(args, ' ');
+		*fate++ = '\0';
+		life_fate(args, fate);
+	} else if (strcmp(word, "nodes") == 0) {
+		static char nodes[256];
+		snprintf(nodes, sizeof nodes, "%s", args);
+		site->nodes = nodes;
+	} else if (strcmp(word, "used") == 0) {
 		char tag[64];
 		long long cpu_ms, memory;
 		if (sscanf(args, "%63s %lld %lld", tag, &cpu_ms, &memory) != 3 || !life_uses(tag, cpu_ms, memory))
