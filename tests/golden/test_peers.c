@@ -3,7 +3,7 @@
  * the test: every answer, every frame to an agent, every order, mail and line of the log, and the
  * files for the time without a server, compared with peers.txt. asked.txt has what is rarely asked
  * of one machine, streams.txt output of jobs and programs in them (clients.h), standby.txt servers
- * that share a store (leaders.h).
+ * that share a store (leaders.h), damaged.txt stores that fail or are damaged.
  *
  * A line "= TITLE" of a file begins a run with a new site, and "$ COMMAND" says what happens; the
  * other lines are recorded by
