@@ -422,7 +422,7 @@ static void keeper_fini(struct keeper *k)
 /* Ends without notifying the clusters: the next keeper continues. */
 static int keeper(const struct command *c, const void *arguments, const struct operands *o)
 {
-	struct keeper k = {0};
+	static struct keeper k; /* what it holds is left to its end */
 	struct pollfd server = {.fd = 0, .events = POLLIN};
 	struct err err;
 	int64_t n = 1;
