@@ -26,15 +26,19 @@
 #include "server/api/frame/audience.h"
 #include "server/api/page/files.h"
 #include "server/base/instance.h"
+#include "server/base/log.h"
+#include "server/life/wait/amounts.h"
 #include "server/life/world/dispatch.h"
 #include "server/loop.h"
 #include "server/server.h"
+#include "server/settings/conf.h"
 #include "server/site/backup.h"
 #include "server/site/belongings.h"
 #include "server/site/copystore.h"
 #include "store/store.h"
 #include "support/bare.h"
 #include "support/site.h"
+#include "support/skip.h"
 
 #define NOW INT64_C(1800000000)
 #define USER 1 /* daemon, whom every system has */
@@ -532,6 +536,65 @@ static void belongings(void **state)
 	assert_int_equal(stat(here("%s/scripts/.keep", now->dir), &st), 0);
 }
 
+/* Runs a program that reports amounts, which writes the file "ran" at its end, and waits until the
+ * server shows what it reported, or logs why it does not count. */
+static void amounts_run(const char *script, const char *shown, const char *logged)
+{
+	const struct log_kept *k = NULL;
+	struct err err;
+	uint64_t at = 0;
+
+	put("licences", 0700, here("#!/bin/sh\ncd %s || exit 1\n%s\n", now->dir, script));
+	if (now->s->log)
+		log_destroy(now->s->log);
+	now->s->log = log_create(SEVERITY_WARNING);
+	assert_int_equal(
+		conf_set(now->s->conf, "amounts.program", *script ? here("%s/licences", now->dir) : "/none", &err), 0);
+	amounts_start(now->s);
+	for (int i = 0; i < 3000 && !k; i++) {
+		site_pause(now);
+		server_turn(now->s);
+		k = log_next(now->s->log, SEVERITY_WARNING, &at);
+		if (!logged && site_ask(now, 0, "GET", "/v1/server", NULL) == 200 && strstr(now->a.body.text, shown))
+			return;
+	}
+	if (!k || !logged)
+		fail_msg("%s: %s: %s", script, k ? k->text : "nothing", strbuf_text(&now->a.body));
+	assert_string_equal(k->text,
+			    here("the program that reports amounts, %s, %s; keeping the amounts it reported before",
+				 *script ? here("%s/licences", now->dir) : "/none", logged));
+	ask(0, "GET", "/v1/server", NULL, 200, shown);
+}
+
+static void amounts_are_reported(void **state)
+{
+	static const char kept[] =
+		"\"amounts\":[{\"name\":\"idl\",\"total\":10,\"used\":0,\"elsewhere\":0,\"free\":10},"
+		"{\"name\":\"matlab\",\"total\":6,\"used\":3,\"elsewhere\":2,\"free\":1}]";
+	struct err err;
+
+	if (getuid() != 0)
+		skip_because("users other than root can't start jobs of others");
+	assert_int_equal(conf_set(now->s->conf, "amounts.every", "86400", &err), 0);
+	assert_int_equal(site_set(now, "resources_available.idl", "10"), 200);
+	assert_int_equal(site_set(now, "resources_available.matlab", "6"), 200);
+	ask(USER, "POST", "/v1/jobs",
+	    "{\"script\":\"true\",\"workdir\":\"/\",\"resources\":[\"ncpus=1,matlab=3,walltime=60\"]}", 201, "");
+	server_turn(now->s);
+	amounts_run("echo $SHUNT_USED >used; echo '# of the site'; echo matlab 6 2; echo other 9 9", kept, NULL);
+	content_is(here("%s/used", now->dir), "idl=0 matlab=3\n");
+	amounts_run("echo matlab 6 9; exit 3", kept, "ended with exit status 3");
+	amounts_run("echo matlab 6 9; kill -9 $$", kept, "ended with signal 9");
+	amounts_run("echo matlab", kept,
+		    "printed something else than amounts: line 1: a line must be \"NAME TOTAL [IN-USE-ELSEWHERE]\"");
+	amounts_run("echo matlab 6 9; head -c 70000 /dev/zero", kept, "printed more than 65536 bytes");
+	assert_int_equal(conf_set(now->s->conf, "amounts.timeout", "1", &err), 0);
+	amounts_run("echo matlab 6 9; exec sleep 1000", kept, "took longer than amounts.timeout");
+	amounts_run("", kept, "can't be started: No such file or directory");
+	log_destroy(now->s->log);
+	now->s->log = NULL;
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -549,6 +612,7 @@ int main(void)
 		TEST(files_do_not_answer),
 		TEST(uploads_do_not_end),
 		cmocka_unit_test_setup_teardown(answers_of_one, setup_many, teardown),
+		TEST(amounts_are_reported), /* its timers stay in the loop */
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
