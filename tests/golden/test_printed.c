@@ -14,6 +14,7 @@
  *	& SOCKET CUE ...	what a daemon there answers to a line or frame CUE (actor.h)
  *	% FILE ...	a file with this text, where \n is a newline; in bin/ a program
  *	? FILE		shows a file
+ *	~		the home "off" is that of a server that was killed now
  *	| ...		its standard output
  *	! ...		its standard error
  *	> ...		its requests that change something, with their bodies; what it told daemons
@@ -44,9 +45,12 @@
 #include "base/fdio.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/unixsock.h"
 #include "base/vec.h"
+#include "client/tray.h"
 #include "golden/recorded.h"
 #include "golden/small.h"
+#include "server/offline/view.h"
 #include "server/server.h"
 #include "server/settings/conf.h"
 #include "server/site/realm.h"
@@ -248,6 +252,32 @@ static void file_show(const struct site *site, char *line)
 	strbuf_fini(&text);
 }
 
+/* Makes another home, "off", of a server that was killed now: a socket where nobody listens, its
+ * last view of the queue, and a tray for changes. */
+static void absent_make(const struct site *site)
+{
+	struct offer l = {.next = 100, .server = "bare"};
+	char path[256];
+	struct err err;
+
+	snprintf(path, sizeof path, "%s/off", site->dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof path, "%s/off/run", site->dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof path, "%s/off/state", site->dir);
+	assert_int_equal(symlink(site->dir, path), 0);
+	snprintf(path, sizeof path, "%s/off/run/shuntd.sock", site->dir);
+	close(unix_listen(path, 0600, &err));
+	snprintf(path, sizeof path, "%s/offline", site->dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	view_begin(site->s);
+	view_end(site->s);
+	snprintf(l.tray, sizeof l.tray, "g1");
+	assert_int_equal(offer_write(path, &l, &err), 0);
+	snprintf(path, sizeof path, "%s/offline/g1", site->dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+}
+
 /* Lets a daemon answer: "& SOCKET CUE ANSWER". */
 static void daemon_cue(struct door *d, const struct site *site, char *line)
 {
@@ -261,7 +291,7 @@ static void daemon_cue(struct door *d, const struct site *site, char *line)
 /* Does what a line of the file asks for; other lines are the record. */
 static void line_run(struct door *d, struct site *site, char *line)
 {
-	if (*line && strchr("#+$@&%?", *line))
+	if (*line && strchr("#+$@&%?~", *line))
 		strbuf_printf(&printed, "%s%s\n", printed.n ? "\n" : "", line);
 	if (*line == '+')
 		small_pass(site, atoll(line + 1));
@@ -271,6 +301,8 @@ static void line_run(struct door *d, struct site *site, char *line)
 		answer_change(d, line + 2);
 	else if (*line == '&')
 		daemon_cue(d, site, line + 2);
+	else if (*line == '~')
+		absent_make(site);
 	else if (*line == '%')
 		file_make(site, line + 2);
 	else if (*line == '?')
@@ -350,6 +382,7 @@ int main(int argc, char **argv)
 		{"far", test_printed, NULL, NULL, FOLDER "commands_far.txt"},
 		{"models", test_printed, NULL, NULL, FOLDER "commands_models.txt"},
 		{"bags", test_printed, NULL, NULL, FOLDER "commands_bags.txt"},
+		{"absent", test_printed, NULL, NULL, FOLDER "commands_absent.txt"},
 		{"top", test_printed, NULL, NULL, FOLDER "commands_top.txt"},
 	};
 
