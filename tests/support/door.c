@@ -116,6 +116,24 @@ static const char *header_find(const char *head, const char *name, struct arena 
 	return NULL;
 }
 
+/* Notes what else a request says: whose it is, and that it leaves HTTP, with how many digits its key
+ * has. */
+static void head_note(struct door *d, const char *method, const char *target, const char *head, struct arena *a)
+{
+	const char *bearer = header_find(head, "Authorization", a), *upgrade = header_find(head, "Upgrade", a),
+		   *key = strstr(target, "?key=");
+
+	if (bearer && strcmp(method, "GET") != 0)
+		strbuf_printf(&d->visit->changes, "Authorization: %s\n", bearer);
+	if (!upgrade)
+		return;
+	strbuf_printf(&d->visit->changes, "%s %.*s", method, (int)strcspn(target, "?"), target);
+	if (key)
+		strbuf_printf(&d->visit->changes, ", key of %zu digits", strspn(key + 5, "0123456789abcdef"));
+	strbuf_printf(&d->visit->changes, "\nConnection: %s\nUpgrade: %s\n", header_find(head, "Connection", a),
+		      upgrade);
+}
+
 static void change_note(struct door *d, const char *method, const char *target, const char *body)
 {
 	json_t *o = json_loads(body, JSON_DECODE_ANY, NULL);
@@ -280,6 +298,7 @@ static void request_answer(struct door *d, int fd, const char *head, const char 
 	struct bare_answer answer = {0};
 	struct strbuf out = {0};
 
+	head_note(d, method, target, head, a);
 	if (strcmp(method, "GET") != 0)
 		change_note(d, method, target, body);
 	snprintf(answer.type, sizeof answer.type, "text/plain");
