@@ -303,7 +303,7 @@ static void test_server(void **state)
 static void test_node(void **state)
 {
 	static const char node[] =
-		"{\"name\":\"n1\",\"state\":\"busy\",\"cpus\":4,\"cpus_used\":4,\"memory\":1048576,\"features\":[\"fast\",\"gpu\"],"
+		"{\"name\":\"n1\",\"state\":\"busy\",\"cpus\":4,\"cpus_used\":4,\"memory\":1048576,\"memory_used\":1024,\"features\":[\"fast\",\"gpu\"],"
 		"\"note\":\"\",\"jobs\":[{\"id\":\"3.lab\",\"cpus\":[0,1]},{\"id\":\"4[2].lab\",\"cpus\":[3]}],\"load\":2.5}";
 	struct made m = make(node, pbsattr_node, PBS_TORQUE);
 
@@ -324,6 +324,7 @@ static void test_node(void **state)
 						 "     resources_available.host = n1\n"
 						 "     resources_available.ncpus = 4\n"
 						 "     resources_available.mem = 1048576kb\n"
+						 "     resources_assigned.mem = 1024kb\n"
 						 "     resources_assigned.ncpus = 4\n"
 						 "     loadave = 2.50\n");
 	drop(&m);

@@ -189,8 +189,11 @@ void pbsattr_node(struct pbsattrs *a, const json_t *node, enum pbs_family family
 	if (family & PBS_PRO) {
 		pbsattr_add(a, "resources_available", "host", PBSATTR_TEXT, "%s", object_text(node, "name"));
 		pbsattr_add(a, "resources_available", "ncpus", PBSATTR_NUMBER, "%" PRId64, cpus);
-		if (memory > 0)
+		if (memory > 0) {
 			pbsattr_add(a, "resources_available", "mem", PBSATTR_TEXT, "%" PRId64 "kb", memory);
+			pbsattr_add(a, "resources_assigned", "mem", PBSATTR_TEXT, "%" PRId64 "kb",
+				    object_number(node, "memory_used", 0));
+		}
 		for (size_t i = 0; i < sizeof kib / sizeof *kib; i++)
 			if (object_number(node, kib[i][0], 0) > 0) {
 				pbsattr_add(a, "resources_available", kib[i][0], PBSATTR_TEXT, "%" PRId64 "kb",
