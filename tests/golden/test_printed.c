@@ -74,14 +74,26 @@ static bool is_item(const char *line, size_t n)
 }
 
 #define TOUR "shunt-tutorial-" /* directory of the tour, followed by six letters */
+#define NONCE "\"nonce\":\""   /* before 32 digits */
+#define SIZE "\"size\":"       /* before a number that depends on the directory */
 
 /* Appends a line with escapes to be seen, without the seconds that a task of a bag took, and with
  * the digits that all machines agree on: the last ones of a quotient differ. */
 static void line_put(struct strbuf *out, const char *line, size_t n)
 {
-	bool task = memmem(line, n, "local-", 6);
+	bool task = memmem(line, n, "local-", 6), sized = memmem(line, n, "workdir", 7);
 
 	for (size_t i = 0, m; i < n; i += m) {
+		if (n - i >= strlen(NONCE) + 32 && strncmp(line + i, NONCE, strlen(NONCE)) == 0) {
+			strbuf_puts(out, NONCE "...");
+			m = strlen(NONCE) + strspn(line + i + strlen(NONCE), "0123456789abcdef");
+			continue;
+		}
+		if (sized && n - i > strlen(SIZE) && strncmp(line + i, SIZE, strlen(SIZE)) == 0) {
+			strbuf_puts(out, SIZE "...");
+			m = strlen(SIZE) + strspn(line + i + strlen(SIZE), DIGITS);
+			continue;
+		}
 		if (n - i >= strlen(TOUR) + 6 && strncmp(line + i, TOUR, strlen(TOUR)) == 0) {
 			strbuf_puts(out, TOUR "...");
 			m = strlen(TOUR) + 6;

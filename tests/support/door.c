@@ -116,8 +116,8 @@ static const char *header_find(const char *head, const char *name, struct arena 
 	return NULL;
 }
 
-/* Notes what else a request says: whose it is, and that it leaves HTTP, with how many digits its key
- * has. */
+/* Notes what else a request says: whose it is, and that it leaves HTTP, with how many digits its
+ * key has. */
 static void head_note(struct door *d, const char *method, const char *target, const char *head, struct arena *a)
 {
 	const char *bearer = header_find(head, "Authorization", a), *upgrade = header_find(head, "Upgrade", a),
