@@ -396,6 +396,7 @@ int main(int argc, char **argv)
 		{"bags", test_printed, NULL, NULL, FOLDER "commands_bags.txt"},
 		{"absent", test_printed, NULL, NULL, FOLDER "commands_absent.txt"},
 		{"top", test_printed, NULL, NULL, FOLDER "commands_top.txt"},
+		{"tables", test_printed, NULL, NULL, FOLDER "commands_tables.txt"},
 	};
 
 	program = argc >= 3 ? realpath(argv[1], NULL) : NULL;

@@ -266,7 +266,8 @@ static void job_row(void *context, char **cell)
 	joblist_row(&l->jobs, 0, l->table, cell);
 }
 
-static int jobs_show(const struct command *c, const struct arguments *a)
+/* Shows jobs; `below`: another view is above them. */
+static int jobs_show(const struct command *c, const struct arguments *a, bool below)
 {
 	struct list l = {.jobs = {.row = job_row, .context = &l}};
 	struct strbuf path = {0};
@@ -284,10 +285,10 @@ static int jobs_show(const struct command *c, const struct arguments *a)
 		query_add(&path, "blocked", "1");
 	if (joblist_read(&l.jobs, client, &path, &err) < 0)
 		code = command_fail(c, "%s", err.text);
-	else if (l.n)
-		table_print(l.table, stdout, 0);
 	else
-		printf(a->blocked ? "No job is blocked.\n" : "No jobs.\n");
+		printf("%s%s", below ? "\n" : "", l.n ? "" : a->blocked ? "No job is blocked.\n" : "No jobs.\n");
+	if (code == EXIT_OK && l.n)
+		table_print(l.table, stdout, 0);
 	client_close(client);
 	strbuf_fini(&path);
 	table_destroy(l.table);
@@ -318,18 +319,24 @@ static int run(const struct command *c, const void *arguments, const struct oper
 		{(a->jobs || a->blocked) && a->json, "/v1/jobs?order=schedule&completed=0", show_json},
 	};
 	int code = a->priority && !a->json ? priority_show(c) : EXIT_OK;
-	bool any = a->priority && !a->json;
+	bool any = a->priority && !a->json, shown = any && code == EXIT_OK;
 
 	for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
 		if (!views[i].asked)
 			continue;
-		printf("%s", any && !a->json ? "\n" : "");
-		int rc = show_answer(c, views[i].path, a->json, views[i].print);
+		int rc;
+		json_t *answer = show_ask(c, views[i].path, NULL, &rc);
+		if (answer) {
+			printf("%s", shown && !a->json ? "\n" : "");
+			(a->json ? show_json : views[i].print)(answer);
+			shown = true;
+		}
+		json_decref(answer);
 		code = code ? code : rc;
 		any = true;
 	}
 	if ((a->jobs || a->blocked) && !a->json) {
-		int rc = jobs_show(c, a);
+		int rc = jobs_show(c, a, shown);
 		code = code ? code : rc;
 	} else if (!any) {
 		return command_misused(c, "choose what to diagnose: -p, -f, -j, -n, -q, -r, -t, -u, -g, -a, -c or -Q");
