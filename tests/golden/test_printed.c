@@ -397,6 +397,7 @@ int main(int argc, char **argv)
 		{"absent", test_printed, NULL, NULL, FOLDER "commands_absent.txt"},
 		{"top", test_printed, NULL, NULL, FOLDER "commands_top.txt"},
 		{"tables", test_printed, NULL, NULL, FOLDER "commands_tables.txt"},
+		{"past", test_printed, NULL, NULL, FOLDER "commands_past.txt"},
 	};
 
 	program = argc >= 3 ? realpath(argv[1], NULL) : NULL;
