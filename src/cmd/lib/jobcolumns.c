@@ -284,14 +284,21 @@ static const char *cpu_time(struct making *m)
 	return cput > 0 ? duration_format(cput, BUF) : "0";
 }
 
-/* Makes "100mb"; with a unit rounded up. */
+/* Makes "100mb"; with a unit rounded up. Tight, what is longer than six columns is rounded up to a
+ * larger unit, instead of being cut to another number. */
 static const char *memory(struct making *m)
 {
+	static const char units[] = "kmgtp";
 	int64_t kib = NUMBER(0);
+	int unit = 0;
 
 	if (kib <= 0)
 		return "";
-	if (m->form)
+	if (m->form == TIGHT && strlen(memory_format(kib, BUF)) > 6) {
+		for (; kib > 9999 && units[unit + 1]; unit++)
+			kib = (kib + 1023) / 1024;
+		snprintf(BUF, "%" PRId64 "%cb", kib, units[unit]);
+	} else if (m->form > TIGHT)
 		snprintf(BUF, "%" PRId64 "%s", (kib + (1 << m->form) - 1) >> m->form, m->form == GIB ? "gb" : "mw");
 	else
 		memory_format(kib, BUF);
@@ -407,6 +414,7 @@ static const struct job_column columns[] = {
 	{"pbs_name", "name", pbs_name, 0},
 	{"cpu_time", "used", cpu_time, 0},
 	{"memory_text", "memory", memory, 0},
+	{"memory_tight", "memory", memory, TIGHT},
 	{"memory_gb", "memory", memory, GIB},
 	{"memory_mw", "memory", memory, MEGAWORD},
 	{"elapsed", "state,used", elapsed, 0},

@@ -173,7 +173,8 @@ static void list_init(struct list *l, struct qstat *q)
 			      "TSK:cpus?_--_ Memory:memory_%s?_--_ Time:limit%s?_--_ S:state Time:%s%s?_--_",
 			      a->giga	? "gb"
 			      : a->mega ? "mw"
-					: "text",
+			      : a->wide ? "text"
+					: "tight",
 			      a->wide ? "" : "_tight", a->estimate ? "expected" : "elapsed", a->wide ? "" : "_tight");
 	else
 		strbuf_printf(&columns, "Job_ID:id Name:%s User:owner Time_Use:cpu_time S:state Queue:queue",
