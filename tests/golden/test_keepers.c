@@ -127,6 +127,19 @@ bool program_find(const char *name, struct strbuf *ret_path)
 
 /* ---- the clusters ---- */
 
+/* The keeper leaves what it holds to the end of its process. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:admin/keeper.c\n";
+}
+
+const char *__lsan_default_options(void);
+const char *__lsan_default_options(void)
+{
+	return "print_suppressions=0";
+}
+
 static void fake_limits(struct provider *p, struct provider_limits *ret)
 {
 	*ret = run.limits;

@@ -406,34 +406,20 @@ static int64_t round_go(struct keeper *k)
 	return k->rc < 0 ? k->rc : n;
 }
 
-/* Frees what it holds. What was requested of clusters stays, also commands on their way. */
-static void keeper_fini(struct keeper *k)
-{
-	while (k->list.n) {
-		k->list.v[0]->provider = NULL;
-		keep_drop(k, k->list.v[0]);
-	}
-	vec_free(&k->list);
-	strbuf_fini(&k->agent);
-	free(k->server);
-	free(k->dir);
-}
-
 /* Ends without notifying the clusters: the next keeper continues. */
 static int keeper(const struct command *c, const void *arguments, const struct operands *o)
 {
-	static struct keeper k; /* what it holds is left to its end */
+	static struct keeper k; /* what it holds is left to the end of the process */
 	struct pollfd server = {.fd = 0, .events = POLLIN};
 	struct err err;
 	int64_t n = 1;
 
+	k = (struct keeper){0};
 	signal(SIGPIPE, SIG_IGN);
 	if (!program_find("shunt-agent", &k.agent))
 		return command_fail(c, "shunt-agent is not found beside this program nor in $PATH");
-	if (client_open_at(o->v[0], &k.home, &err) < 0) {
-		keeper_fini(&k);
+	if (client_open_at(o->v[0], &k.home, &err) < 0)
 		return command_fail(c, "%s", err.text);
-	}
 	/* keeps commands for other clusters from asking that server */
 	setenv("SHUNT_KEEPER", o->v[0], 1);
 	client_patience(k.home, 0);
@@ -447,7 +433,6 @@ static int keeper(const struct command *c, const void *arguments, const struct o
 			break;
 	}
 	client_close(k.home);
-	keeper_fini(&k);
 	return EXIT_OK;
 }
 
