@@ -10,7 +10,6 @@
  *	SHUNT_GOLDEN=write meson test -C build peers
  */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <pwd.h>

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <jansson.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

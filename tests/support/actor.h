@@ -7,7 +7,6 @@
 #define SUPPORT_ACTOR_H
 
 #include <poll.h>
-#include <stdbool.h>
 
 #include "base/strbuf.h"
 

@@ -212,7 +212,7 @@ static void test_amounts(void **state)
 	c->amounts.v[0].total = 4;
 	c->amounts.v[1].total = 9;
 	put(a, "amounts.matlab", "4");
-	put(a, "amounts.ansys", "2");
+	put(a, "amounts.ansys", "1");
 	put(b, "amounts.ansys", "9");
 	put(b, "amounts.matlab", "0"); /* keeps none */
 	assert_int_equal(reservation_amounts(a, c, &amounts, &err), 0);
@@ -223,7 +223,7 @@ static void test_amounts(void **state)
 	for (size_t i = 0; i < v.n; i++) {
 		const struct node_fence *f = &v.v[i];
 		bool first = f->fence.id == reservation_id(c, "a");
-		assert_int_equal(f->keep, !first ? 9 : f->node == 0 ? 4 : 2);
+		assert_int_equal(f->keep, !first ? 9 : f->node == 0 ? 4 : 1);
 		assert_true(first || f->node == 1);
 		assert_int_equal(f->fence.start, at(first ? "2026-12-24T08:00" : "2026-12-25T08:00"));
 		assert_int_equal(f->fence.end, at(first ? "2026-12-24T12:00" : "2026-12-25T12:00"));
