@@ -26,7 +26,7 @@ import traceback
 FORKS = threading.Lock()  # while a pipe is open for writing here: a child of another thread would keep it open
 LIMIT = 60  # seconds that a command may take, on a usual machine that is busy
 PATIENCE = int(os.environ.get("SHUNT_PATIENCE", "1"))  # times as long on a slow one
-LEAKS = "detect_leaks=%d" % ("SHUNT_LEAKS_SERVERS" in os.environ)  # of servers and their children: each look takes up to a second
+LEAKS = "detect_leaks=%d" % ("SHUNT_LEAKS_SERVERS" in os.environ)  # of servers and their children: each look takes time
 HOST = socket.gethostname().split(".")[0]
 ME = pwd.getpwuid(os.geteuid()).pw_name
 
