@@ -13,7 +13,7 @@ struct server;
 /* What the test has for it. */
 struct leaders_test {
 	void (*say)(const char *format, ...) __attribute__((format(printf, 1, 2)));
-	bool (*next)(void); /* plays the next command of this run; false: there is none */
+	bool (*next)(void); /* plays the next command of this run; false: it has ended */
 	int64_t *now_us;
 	void (*settle)(void);
 };

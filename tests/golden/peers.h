@@ -36,7 +36,7 @@ struct link {
 	char *over; /* why the server has closed it; NULL: it has not */
 };
 
-struct link **link_at(const char *name);	/* NULL: a free place; returns NULL if there is none */
+struct link **link_at(const char *name);	/* NULL: a free place; returns NULL if it is not found */
 void link_begin(char *args);			/* opens "LINK server|NODE JOIN ADDRESS" */
 void frame_deliver(struct link *l, char *text); /* delivers "{HEAD} DATA"; DATA "*N": N bytes */
 void link_free(struct link **at, const char *reason);

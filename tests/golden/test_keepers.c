@@ -14,7 +14,7 @@
  *	$ over|alive NAME ID	the request is over; is something of it connected?
  *	$ warn NAME TEXT	the cluster's commands have trouble
  *	$ stuck yes|no		what is left at the clusters can't be cancelled
- *	$ missing		there is no agent to run
+ *	$ missing		the agent's program is missing
  *	$ wait MS
  */
 #include <errno.h>
@@ -351,7 +351,7 @@ static void happens(char *line)
 int __real_poll(struct pollfd *p, nfds_t n, int ms);
 int __wrap_poll(struct pollfd *p, nfds_t n, int ms);
 
-/* Lets time pass while it watches its server, which ends when there is no line left. */
+/* Lets time pass while it watches its server, which ends after the last line. */
 int __wrap_poll(struct pollfd *p, nfds_t n, int ms)
 {
 	static char line[8192];
