@@ -66,7 +66,7 @@ void recorded_put(struct strbuf *out, const struct site *site, const char *text)
 void recorded_compare(const char *path, const char *head, const struct strbuf *text)
 {
 	struct strbuf recorded = {0};
-	char above[200] = "";
+	char above[200] = "", first[900] = "";
 	int line = 1, differ = 0;
 
 	if (recorded_anew()) {
@@ -78,12 +78,16 @@ void recorded_compare(const char *path, const char *head, const struct strbuf *t
 		size_t n = strcspn(now, "\n"), m = strcspn(then, "\n");
 		if (strncmp(now, head, strlen(head)) == 0)
 			snprintf(above, sizeof above, "%.*s", (int)n, now);
-		if ((n != m || memcmp(now, then, n) != 0) && differ++ < SHOWN)
+		bool same = n == m && memcmp(now, then, n) == 0;
+		if (!same && differ == 0)
+			snprintf(first, sizeof first, "line %d, %.100s: recorded %.*s, now %.*s", line, above,
+				 (int)(m < 360 ? m : 360), then, (int)(n < 360 ? n : 360), now);
+		if (!same && differ++ < SHOWN)
 			print_error("%s line %d, %s: recorded \"%.*s\", now \"%.*s\"\n", path, line, above, (int)m,
 				    then, (int)n, now);
 		now += n + (now[n] == '\n');
 		then += m + (then[m] == '\n');
 	}
 	strbuf_fini(&recorded);
-	assert_int_equal(differ, 0);
+	assert_string_equal(first, ""); /* what a summary shows of a failure */
 }

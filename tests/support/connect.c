@@ -41,6 +41,7 @@ static bool pass(int from, int to)
 __attribute__((constructor)) static void connect_begin(int argc, char **argv)
 {
 	const char *door = getenv("SHUNT_DOOR"), *line = getenv("SHUNT_ROUTE");
+	char sealed[4096];
 	struct err err;
 
 	if (!door || strcmp(argv[0], "shunt-connect") != 0)
@@ -49,8 +50,11 @@ __attribute__((constructor)) static void connect_begin(int argc, char **argv)
 	for (int i = 1; i < argc; i++)
 		fprintf(stderr, " %s", argv[i]);
 	fprintf(stderr, "\n");
-	if (argc > 1 && strcmp(argv[1], "--seal") == 0)
+	if (argc > 1 && strcmp(argv[1], "--seal") == 0) {
+		while (read(STDIN_FILENO, sealed, sizeof sealed) > 0)
+			; /* all that is to be sealed, which is not taken from a program that has ended */
 		_exit(write(STDIN_FILENO, SEAL, strlen(SEAL)) < 0);
+	}
 	bool agent = argc > 1 && strcmp(argv[1], "--agent") == 0;
 	int fd = unix_connect(agent && getenv("SHUNT_SPOOL") ? getenv("SHUNT_SPOOL") : door, 0, &err);
 	if (!line || fd < 0)
