@@ -6,6 +6,7 @@
 #include "support/ready.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -30,8 +31,9 @@ static char *texts_read(char *at, char **ret, int *ret_n)
 	return at;
 }
 
-/* Becomes the program that was asked for. Runs in the child. */
-static int become(char *request, const int *fd, int nfd)
+/* Becomes the program that was asked for, and ends without the sanitizer's farewell to each of its
+ * variables, for which most of the memory would be copied. Runs in the child. */
+static void become(char *request, const int *fd, int nfd)
 {
 	static char *argv[READY_TEXTS], *env[READY_TEXTS];
 	int argc, n;
@@ -43,7 +45,9 @@ static int become(char *request, const int *fd, int nfd)
 	}
 	texts_read(texts_read(request, argv, &argc), env, &n);
 	environ = env;
-	return __real_main(argc, argv);
+	int status = __real_main(argc, argv);
+	fflush(NULL);
+	_exit(status);
 }
 
 int __wrap_main(int argc, char **argv)
@@ -58,7 +62,7 @@ int __wrap_main(int argc, char **argv)
 	while (unix_receive(READY_FD, request, sizeof request, fd, READY_FDS, &n, 0) > 0) {
 		pid_t pid = fork();
 		if (pid == 0)
-			return become(request, fd, (int)n);
+			become(request, fd, (int)n);
 		for (size_t i = 0; i < n; i++)
 			close(fd[i]);
 		if (pid < 0 || waitpid(pid, &status, 0) != pid ||
