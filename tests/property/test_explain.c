@@ -337,8 +337,8 @@ static void test_explained(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
-		case_check(explained, WITH_ALL & ~WITH_MIXED, case_policy(name[i], 0), 120);
-		case_check(explained, WITH_NODES | WITH_EARLY, case_policy(name[i], -1), 60);
+		case_check(explained, WITH_ALL & ~WITH_MIXED, case_policy(name[i], 0), 70);
+		case_check(explained, WITH_NODES | WITH_EARLY, case_policy(name[i], -1), 40);
 	}
 	print_message(
 		"# reasons: not %d, next %d, held %d, never %d, short %d, scattered %d, whole %d, reserved for %d, turn %d\n",

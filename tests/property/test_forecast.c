@@ -141,10 +141,10 @@ static void test_comes_true(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
-		case_check(comes_true, FLAVOUR, case_policy(name[i], -1), 150);
-		case_check(comes_true, FLAVOUR | WITH_KINDS | WITH_STARVING, case_policy(name[i], -1), 150);
-		case_check(comes_true, FLAVOUR | WITH_KINDS | WITH_WHOLE, case_policy(name[i], -1), 100);
-		case_check(comes_true, 0, case_policy(name[i], -1), 60);
+		case_check(comes_true, FLAVOUR, case_policy(name[i], -1), 90);
+		case_check(comes_true, FLAVOUR | WITH_KINDS | WITH_STARVING, case_policy(name[i], -1), 90);
+		case_check(comes_true, FLAVOUR | WITH_KINDS | WITH_WHOLE, case_policy(name[i], -1), 60);
+		case_check(comes_true, 0, case_policy(name[i], -1), 40);
 	}
 	print_message("# %d starts foreseen\n", all_foreseen);
 }

@@ -354,23 +354,23 @@ static void report(const char *what)
 static void test_exact(void **state)
 {
 	(void)state;
-	case_check(exact, WITH_NODES | WITH_MORE | WITH_KINDS, policy_find("fcfs"), 800);
+	case_check(exact, WITH_NODES | WITH_MORE | WITH_KINDS, policy_find("fcfs"), 480);
 	report("best fit, one shape");
-	case_check(exact, WITH_NODES | WITH_MORE | WITH_KINDS | WITH_MIXED, policy_find("fcfs"), 800);
+	case_check(exact, WITH_NODES | WITH_MORE | WITH_KINDS | WITH_MIXED, policy_find("fcfs"), 480);
 	report("best fit, mixed shapes");
-	case_check(exact, WHOLE, policy_find("fcfs"), 800);
+	case_check(exact, WHOLE, policy_find("fcfs"), 480);
 	report("best fit, one shape, whole nodes");
-	case_check(exact, WHOLE | WITH_MIXED, policy_find("fcfs"), 800);
+	case_check(exact, WHOLE | WITH_MIXED, policy_find("fcfs"), 480);
 	report("best fit, mixed shapes, whole nodes");
 }
 
 static void test_instants(void **state)
 {
 	(void)state;
-	case_check(instants, WITH_NODES | WITH_MORE | WITH_KINDS, policy_find("fcfs"), 700);
-	case_check(instants, WITH_KINDS, policy_find("fcfs"), 300);
-	case_check(instants, WHOLE, policy_find("fcfs"), 700);
-	case_check(instants, WITH_KINDS | WITH_WHOLE, policy_find("fcfs"), 300);
+	case_check(instants, WITH_NODES | WITH_MORE | WITH_KINDS, policy_find("fcfs"), 420);
+	case_check(instants, WITH_KINDS, policy_find("fcfs"), 180);
+	case_check(instants, WHOLE, policy_find("fcfs"), 420);
+	case_check(instants, WITH_KINDS | WITH_WHOLE, policy_find("fcfs"), 180);
 }
 
 static void test_pushes(void **state)
@@ -379,9 +379,9 @@ static void test_pushes(void **state)
 	for (int depth = 0; depth <= 3; depth++) {
 		char what[48];
 		snprintf(what, sizeof what, "re-placements that help, push depth %d", depth);
-		case_check(pushes, WITH_NODES | WITH_KINDS | WITH_MORE | WITH_MIXED, case_policy("oscar", depth), 600);
-		case_check(pushes, WITH_NODES, case_policy("oscar", depth), 600);
-		case_check(pushes, WHOLE | WITH_MIXED, case_policy("oscar", depth), 600);
+		case_check(pushes, WITH_NODES | WITH_KINDS | WITH_MORE | WITH_MIXED, case_policy("oscar", depth), 160);
+		case_check(pushes, WITH_NODES, case_policy("oscar", depth), 160);
+		case_check(pushes, WHOLE | WITH_MIXED, case_policy("oscar", depth), 160);
 		report(what);
 	}
 }
@@ -389,14 +389,14 @@ static void test_pushes(void **state)
 static void test_powers(void **state)
 {
 	(void)state;
-	case_check(powers, WITH_NODES | WITH_MORE | WITH_KINDS, policy_find("oscar"), 1200);
+	case_check(powers, WITH_NODES | WITH_MORE | WITH_KINDS, policy_find("oscar"), 720);
 	report("emergency, one shape");
-	case_check(powers, WITH_NODES | WITH_MORE | WITH_KINDS | WITH_MIXED, policy_find("oscar"), 500);
+	case_check(powers, WITH_NODES | WITH_MORE | WITH_KINDS | WITH_MIXED, policy_find("oscar"), 300);
 	report("emergency, mixed shapes");
-	case_check(powers, WHOLE, policy_find("oscar"), 1200);
+	case_check(powers, WHOLE, policy_find("oscar"), 720);
 	case_check_seed(powers, WHOLE, policy_find("oscar"), 4387); /* the pushed fragment takes more there */
 	report("emergency, one shape, whole nodes");
-	case_check(powers, WHOLE | WITH_MIXED, policy_find("oscar"), 500);
+	case_check(powers, WHOLE | WITH_MIXED, policy_find("oscar"), 300);
 	report("emergency, mixed shapes, whole nodes");
 }
 

@@ -449,17 +449,17 @@ static void test_crowd(void **state)
 static void test_rollback(void **state)
 {
 	(void)state;
-	case_check(rollback, FLAVOUR, policy_find("oscar"), 700);
-	case_check(rollback, FLAVOUR & ~WITH_NODES, policy_find("oscar"), 200);
-	case_check(rollback, FLAVOUR | WITH_WHOLE, policy_find("oscar"), 700);
+	case_check(rollback, FLAVOUR, policy_find("oscar"), 420);
+	case_check(rollback, FLAVOUR & ~WITH_NODES, policy_find("oscar"), 120);
+	case_check(rollback, FLAVOUR | WITH_WHOLE, policy_find("oscar"), 420);
 }
 
 static void test_insertion(void **state)
 {
 	(void)state;
-	case_check(insertion, FLAVOUR, policy_find("oscar"), 1500);
-	case_check(insertion, WITH_NODES, policy_find("oscar"), 500);
-	case_check(insertion, FLAVOUR | WITH_WHOLE, policy_find("oscar"), 1500);
+	case_check(insertion, FLAVOUR, policy_find("oscar"), 900);
+	case_check(insertion, WITH_NODES, policy_find("oscar"), 300);
+	case_check(insertion, FLAVOUR | WITH_WHOLE, policy_find("oscar"), 900);
 }
 
 int main(void)

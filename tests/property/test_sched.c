@@ -373,34 +373,34 @@ static const struct row {
 static void test_sound(void **state)
 {
 	(void)state;
-	EACH(all, sound, WITH_ALL, 100);
+	EACH(all, sound, WITH_ALL, 60);
 }
 
 static void test_sound_one_node(void **state)
 {
 	(void)state;
-	EACH(all, sound, WITH_ALL & ~WITH_NODES, 150);
+	EACH(all, sound, WITH_ALL & ~WITH_NODES, 90);
 }
 
 static void test_sound_cpus_only(void **state)
 {
 	(void)state;
-	EACH(all, sound, WITH_ALL & ~WITH_MORE & ~WITH_ACCIDENTS, 150);
+	EACH(all, sound, WITH_ALL & ~WITH_MORE & ~WITH_ACCIDENTS, 90);
 }
 
 static void test_repeatable(void **state)
 {
 	(void)state;
-	EACH(all, repeatable, WITH_ALL, 60);
+	EACH(all, repeatable, WITH_ALL, 40);
 }
 
 static void test_moved(void **state)
 {
 	(void)state;
 	moves = 0;
-	EACH(plain, moved, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, 150);
-	EACH(plain, moved, WITH_KINDS | WITH_EARLY | WITH_NODES, 100);
-	EACH(plain, moved, WITH_STARVING | WITH_KINDS | WITH_EARLY | WITH_MORE, 100);
+	EACH(plain, moved, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, 90);
+	EACH(plain, moved, WITH_KINDS | WITH_EARLY | WITH_NODES, 60);
+	EACH(plain, moved, WITH_STARVING | WITH_KINDS | WITH_EARLY | WITH_MORE, 60);
 	print_message("# %d moves\n", moves);
 	if (!getenv("SHUNT_SEED"))
 		assert_true(moves > 100);
@@ -411,37 +411,37 @@ static void test_paced(void **state)
 	(void)state;
 	/* Without pushes: what a slice has started is not pushed by the next one, so that a
 	 * reserved job may start later than after a whole cycle (policy shunt, seeds 70 and 74). */
-	EACH(plain, paced, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, 100);
-	EACH(plain, paced, WITH_STARVING | WITH_EARLY | WITH_NODES | WITH_MORE, 150);
-	EACH(plain, paced, WITH_KINDS | WITH_EARLY | WITH_NODES, 100);
-	case_check(paced, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("conservative", -1), 150);
-	case_check(paced, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("conservative", -1), 150);
+	EACH(plain, paced, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, 60);
+	EACH(plain, paced, WITH_STARVING | WITH_EARLY | WITH_NODES | WITH_MORE, 90);
+	EACH(plain, paced, WITH_KINDS | WITH_EARLY | WITH_NODES, 60);
+	case_check(paced, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("conservative", -1), 90);
+	case_check(paced, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("conservative", -1), 90);
 	drive_reserve_depth = 3;
-	case_check(paced, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 150);
-	case_check(paced, WITH_STARVING | WITH_EARLY | WITH_NODES, case_policy("easy", -1), 150);
-	case_check(paced_by_weight, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("easy", -1), 150);
-	case_check(paced_by_weight, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 150);
-	case_check(paced_by_weight, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("wfp3", -1), 150);
-	case_check(paced_by_weight, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("shunt", 0), 150);
-	case_check(paced, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("shunt", 0), 150);
+	case_check(paced, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 90);
+	case_check(paced, WITH_STARVING | WITH_EARLY | WITH_NODES, case_policy("easy", -1), 90);
+	case_check(paced_by_weight, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("easy", -1), 90);
+	case_check(paced_by_weight, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 90);
+	case_check(paced_by_weight, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("wfp3", -1), 90);
+	case_check(paced_by_weight, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("shunt", 0), 90);
+	case_check(paced, WITH_KINDS | WITH_EARLY | WITH_NODES, case_policy("shunt", 0), 90);
 	drive_reserve_depth = 0;
 }
 
 static void test_keeps(void **state)
 {
 	(void)state;
-	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("easy", -1), 150);
-	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 150);
-	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("shunt", -1), 150);
-	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_STARVING, case_policy("oscar", -1), 150);
+	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("easy", -1), 90);
+	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 90);
+	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_MORE, case_policy("shunt", -1), 90);
+	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_STARVING, case_policy("oscar", -1), 90);
 }
 
 static void test_incremental(void **state)
 {
 	(void)state;
 	/* Not with mixed shapes: there best fit may find a place just because another job came. */
-	EACH(plain, incremental, WITH_ALL & ~WITH_MIXED, 700);
-	EACH(plain, incremental, WITH_EARLY | WITH_NODES, 150);
+	EACH(plain, incremental, WITH_ALL & ~WITH_MIXED, 150);
+	EACH(plain, incremental, WITH_EARLY | WITH_NODES, 90);
 }
 
 static void test_easy_no_delay(void **state)
@@ -449,22 +449,22 @@ static void test_easy_no_delay(void **state)
 	(void)state;
 	/* Fragments of one shape: for mixed ones best fit may not find again the place that it
 	 * had found. */
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("easy", -1), 150);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("easy-sjbf", -1), 150);
-	case_check(no_delay, WITH_EARLY, case_policy("easy", -1), 150);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("easy", -1), 150);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("easy", -1), 90);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, case_policy("easy-sjbf", -1), 90);
+	case_check(no_delay, WITH_EARLY, case_policy("easy", -1), 90);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("easy", -1), 90);
 }
 
 static void test_conservative_no_delay(void **state)
 {
 	(void)state;
-	case_check(no_delay, WITH_EARLY, case_policy("conservative", -1), 250);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 250);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MIXED, case_policy("conservative", -1), 250);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_ADMIN, case_policy("conservative", -1), 250);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("conservative", -1), 250);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("artaras", -1), 250);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("artaras", -1), 250);
+	case_check(no_delay, WITH_EARLY, case_policy("conservative", -1), 150);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 150);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MIXED, case_policy("conservative", -1), 150);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_ADMIN, case_policy("conservative", -1), 150);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("conservative", -1), 150);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("artaras", -1), 150);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_WHOLE, case_policy("artaras", -1), 150);
 }
 
 static bool fits_now(struct drive *d, const struct job *job)
@@ -505,12 +505,12 @@ static const char *shallow(const struct tcase *t, const struct policy *policy)
 static void test_conservative_depth(void **state)
 {
 	for (drive_reserve_depth = 1; drive_reserve_depth < 4; drive_reserve_depth++) {
-		case_check(shallow, WITH_EARLY, case_policy("conservative", -1), 200);
-		case_check(shallow, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 200);
-		case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 100);
-		case_check(shallow, WITH_EARLY, case_policy("artaras", -1), 200);
-		case_check(shallow, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("artaras", -1), 200);
-		case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("artaras", -1), 100);
+		case_check(shallow, WITH_EARLY, case_policy("conservative", -1), 120);
+		case_check(shallow, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 120);
+		case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("conservative", -1), 60);
+		case_check(shallow, WITH_EARLY, case_policy("artaras", -1), 120);
+		case_check(shallow, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("artaras", -1), 120);
+		case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_MORE, case_policy("artaras", -1), 60);
 	}
 	drive_reserve_depth = 0;
 }
@@ -520,14 +520,14 @@ static void test_conservative_depth(void **state)
 static void test_fences(void **state)
 {
 	(void)state;
-	EACH(all, sound, WITH_ALL | WITH_FENCES, 300);
-	EACH(all, sound, (WITH_ALL & ~WITH_NODES) | WITH_FENCES, 100);
-	EACH(all, sound, WITH_FENCES | WITH_NODES | WITH_EARLY, 300);
+	EACH(all, sound, WITH_ALL | WITH_FENCES, 100);
+	EACH(all, sound, (WITH_ALL & ~WITH_NODES) | WITH_FENCES, 60);
+	EACH(all, sound, WITH_FENCES | WITH_NODES | WITH_EARLY, 100);
 	EACH(all, repeatable, WITH_ALL | WITH_FENCES, 30);
-	EACH(plain, paced, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_FENCES, 310);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_FENCES, case_policy("easy", -1), 400);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_FENCES, case_policy("conservative", -1), 400);
-	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_FENCES, case_policy("artaras", -1), 400);
+	EACH(plain, paced, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_FENCES, 100);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_FENCES, case_policy("easy", -1), 240);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_FENCES, case_policy("conservative", -1), 240);
+	case_check(no_delay, WITH_EARLY | WITH_NODES | WITH_FENCES, case_policy("artaras", -1), 240);
 }
 
 /* Jobs that have to be ended are there longer than their walltimes: no guarantee is broken by
@@ -535,16 +535,16 @@ static void test_fences(void **state)
 static void test_overrun(void **state)
 {
 	(void)state;
-	EACH(all, sound, WITH_KINDS | WITH_NODES | WITH_EARLY | WITH_OVERRUN, 150);
-	EACH(all, sound, WITH_ALL | WITH_OVERRUN, 60);
-	EACH(all, sound, WITH_KINDS | WITH_STARVING | WITH_FENCES | WITH_NODES | WITH_OVERRUN, 100);
-	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_OVERRUN, case_policy("shunt", -1), 150);
+	EACH(all, sound, WITH_KINDS | WITH_NODES | WITH_EARLY | WITH_OVERRUN, 90);
+	EACH(all, sound, WITH_ALL | WITH_OVERRUN, 40);
+	EACH(all, sound, WITH_KINDS | WITH_STARVING | WITH_FENCES | WITH_NODES | WITH_OVERRUN, 60);
+	case_check(keeps, WITH_KINDS | WITH_NODES | WITH_OVERRUN, case_policy("shunt", -1), 90);
 }
 
 static void test_replay(void **state)
 {
 	(void)state;
-	EACH(all, replayed, WITH_ALL, 80);
+	EACH(all, replayed, WITH_ALL, 50);
 }
 
 int main(void)

@@ -18,7 +18,7 @@
 #include "rules/queue.h"
 #include "sim/sim.h"
 
-#define CPUS 16
+#define CPUS 8
 #define MONTH (30 * 86400)
 
 /* Who submits jobs of which sizes, and is to get how much. */

@@ -215,7 +215,7 @@ static void ranks_match_sorted_array(void **state)
 	struct model *m = mem_zalloc(sizeof *m);
 
 	(void)state;
-	for (uint64_t seed = 1; seed <= 20; seed++) {
+	for (uint64_t seed = 1; seed <= 10; seed++) {
 		struct ranks r = {0}, copy = {0};
 		bool in[JOBS] = {false};
 		struct scratch scratch = {0};
@@ -337,7 +337,7 @@ static void cursor_follows_rising_priorities(void **state)
 	struct model *m = mem_zalloc(sizeof *m);
 
 	(void)state;
-	for (uint64_t seed = 1; seed <= 6; seed++) {
+	for (uint64_t seed = 1; seed <= 3; seed++) {
 		struct cluster *c = cluster_create();
 		struct sched s = {.c = c, .order = ORDER_WFP3, .line.weighed = 1700000000};
 		bool in[JOBS] = {false};
