@@ -58,7 +58,8 @@ def until(what, limit=LIMIT, step=0.02):
 
 def gone(pid):
     try:
-        return open(f"/proc/{pid}/stat").read().rsplit(")")[1].split()[0] == "Z"
+        word = open(f"/proc/{pid}/stat").read().rsplit(")")[1].split()
+        return word[0] == "Z" and int(word[17]) < 2  # no thread is left that has its files open
     except OSError:
         return True
 

@@ -175,7 +175,8 @@ def until(what, limit=LIMIT):
 def gone(pid):
     """The process is gone, or only waits for the process that inherited it."""
     try:
-        return open("/proc/%d/stat" % pid).read().rsplit(")")[1].split()[0] == "Z"
+        word = open("/proc/%d/stat" % pid).read().rsplit(")")[1].split()
+        return word[0] == "Z" and int(word[17]) < 2  # no thread is left that has its files open
     except OSError:
         return True
 
