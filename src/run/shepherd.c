@@ -289,15 +289,27 @@ static void usage_take(struct shepherd *s)
 			      memory_human(s->o->memory, limit, sizeof limit));
 }
 
-/* Adds the reason in the words that users of PBS, and their programs, look for. */
+/* Adds the reason in the words that users of PBS, and their programs, look for. A job that ended
+ * before its walltime to save its work has not exceeded it. */
 static void killed_say(struct shepherd *s)
 {
 	const struct order *o = s->o;
-	char line[160] = "";
+	int64_t limit = shepherd_walltime(o);
+	char line[320] = "";
 
-	if (s->r.cause == CAUSE_WALLTIME)
+	if (s->r.cause == CAUSE_WALLTIME && s->r.ran_ms / 1000 < limit && s->r.saves.state == SAVE_GOOD)
+		snprintf(line, sizeof line,
+			 "=>> shunt: job ended after %lld s, to be saved before its walltime of %lld s: "
+			 "continue it with shunt submit --restart %.100s\n",
+			 (long long)(s->r.ran_ms / 1000), (long long)limit, o->id);
+	else if (s->r.cause == CAUSE_WALLTIME && s->r.ran_ms / 1000 < limit)
+		snprintf(line, sizeof line,
+			 "=>> shunt: job ended after %lld s, to be saved before its walltime of %lld s, "
+			 "but it made no checkpoint\n",
+			 (long long)(s->r.ran_ms / 1000), (long long)limit);
+	else if (s->r.cause == CAUSE_WALLTIME)
 		snprintf(line, sizeof line, "=>> PBS: job killed: walltime %lld exceeded limit %lld\n",
-			 (long long)((boot_us() - s->started) / SECOND), (long long)shepherd_walltime(o));
+			 (long long)(s->r.ran_ms / 1000), (long long)limit);
 	else if (s->r.disk)
 		snprintf(line, sizeof line,
 			 "=>> shunt: job killed: its $TMPDIR filled a disk that Shunt itself needs\n");

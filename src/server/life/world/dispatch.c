@@ -679,29 +679,38 @@ static struct payload result_payload(const struct server *s, uint32_t id, const 
 	};
 }
 
-/* Returns the text for a job at its limit; it reports a missing last checkpoint. */
-static const char *limit_text(const struct entry *e)
+/* Appends why a job at its limit ended, which may be before its walltime to save its work, and what
+ * can be continued. */
+static void limit_text(const struct server *s, uint32_t id, const struct result *r, struct strbuf *out)
 {
+	const struct entry *e = entry_get(s, id);
 	const struct job_saves *v = e->outcome ? e->outcome->saves : NULL;
+	bool early = e->spec->checkpoint && ran_ms(r) / 1000 < e->spec->walltime;
 
+	strbuf_puts(out,
+		    early ? "ended to be saved before its walltime" : "ended because it ran longer than its walltime");
 	if (!e->spec->checkpoint)
-		return "ended because it ran longer than its walltime";
-	if (!v || !v->last.number || v->from_start)
-		return "ended without a checkpoint because it ran longer than its walltime: it can't be restarted";
-	if (v->last.state != SAVE_GOOD || v->last.cause != SAVE_LIMIT)
-		return "ended because it ran longer than its walltime, without a last checkpoint: a restart continues from the one before";
-	return "ended because it ran longer than its walltime; its work is saved";
+		return;
+	if (!v || !v->last.number || v->from_start) {
+		strbuf_puts(out, ": it made no checkpoint, and can't be restarted");
+	} else if (v->last.state != SAVE_GOOD || v->last.cause != SAVE_LIMIT) {
+		strbuf_puts(out, ": it made no last checkpoint, and a restart continues from the one before");
+	} else {
+		strbuf_puts(out, "; its work is saved: continue it with shunt submit --restart ");
+		entry_id(s, id, out);
+	}
 }
 
 static void result_finish(struct server *s, uint32_t id, const struct result *r)
 {
 	struct payload p = result_payload(s, id, r);
+	struct strbuf text = {0};
 
-	if (r->reason && *r->reason)
-		p.text = r->reason;
-	else if (p.cause == END_WALLTIME)
-		p.text = limit_text(entry_get(s, id));
+	if (p.cause == END_WALLTIME)
+		limit_text(s, id, r, &text);
+	p.text = r->reason && *r->reason ? r->reason : text.text;
 	finish(s, id, &p);
+	strbuf_fini(&text);
 }
 
 /* Finishes a job without waiting for its end: for users it has ended, while its processes are
