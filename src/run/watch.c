@@ -456,10 +456,12 @@ void shepherd_watch(struct shepherd *s)
 			signal_give(s, s->pty.signal);
 			s->pty.signal = 0;
 		}
-		if (!reap(s) && !is_open(s))
-			return;
-		if (!is_open(s)) /* remaining processes no longer belong to the job */
+		bool left = reap(s);
+		if (left && !is_open(s)) /* remaining processes no longer belong to the job */
 			tree_end(s, SIGTERM, LEFT_GRACE);
-		time_look(s);
+		if (left || is_open(s))
+			time_look(s);
+		if (!left && !is_open(s)) /* perhaps a room that has just ended */
+			return;
 	}
 }
