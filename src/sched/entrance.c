@@ -130,9 +130,8 @@ static int by_share(const void *a, const void *b)
 }
 
 /* Collects the running jobs that may be stopped for an interactive one, starting with the one
- * that has run longest relative to its walltime. A job that may not be stopped yet is recorded
- * as the obstacle. */
-static void candidates_collect(const struct search_in *in, candidate_vec *ret)
+ * that has run longest relative to its walltime, and those that may not be stopped yet. */
+static void candidates_collect(const struct search_in *in, candidate_vec *ret, candidate_vec *ret_stay)
 {
 	const struct sched *s = in->s;
 
@@ -146,13 +145,10 @@ static void candidates_collect(const struct search_in *in, candidate_vec *ret)
 			k.share = (double)(s->now - job->start) / (double)(job->walltime > 0 ? job->walltime : 1);
 			if (s->ears.yield)
 				k.yield = s->ears.yield(s->ears.yield_context, k.job);
-			if (k.yield.from <= s->now) {
+			if (k.yield.from <= s->now)
 				vec_push(ret, k);
-			} else if (in->e->way != ENTRANCE_UNAVAILABLE || k.yield.from < in->e->from) {
-				in->e->way = ENTRANCE_UNAVAILABLE;
-				in->e->job = k.job;
-				in->e->from = k.yield.from;
-			}
+			else
+				vec_push(ret_stay, k);
 		}
 	if (ret->n > 1)
 		qsort(ret->v, ret->n, sizeof *ret->v, by_share);
@@ -227,10 +223,28 @@ static bool find_several(struct search_in *in, const candidate_vec *k)
 	return true;
 }
 
+/* Records as the obstacle the job that may be stopped first, of those that may not be stopped yet
+ * and whose place would do. */
+static void obstacle_find(struct search_in *in, const candidate_vec *stay)
+{
+	for (size_t i = 0; i < stay->n && in->e->way != ENTRANCE_GUARANTEED; i++) {
+		const struct candidate *k = &stay->v[i];
+		vec_clear(&in->e->victims);
+		vec_push(&in->e->victims, k->job);
+		if ((in->e->way != ENTRANCE_UNAVAILABLE || k->yield.from < in->e->from) &&
+		    way_try(in, &in->e->victims, 0) != NO_ROOM) {
+			in->e->way = ENTRANCE_UNAVAILABLE;
+			in->e->job = k->job;
+			in->e->from = k->yield.from;
+		}
+	}
+	vec_clear(&in->e->victims);
+}
+
 static void entrance_find(struct sched *s, const struct job *job, struct entrance *ret)
 {
 	struct search_in in = {.s = s, .job = job, .e = ret};
-	candidate_vec k = {0};
+	candidate_vec k = {0}, stay = {0};
 
 	*ret = (struct entrance){.way = ENTRANCE_FULL, .job = JOB_NONE, .from = TIME_NEVER};
 	items_collect(s, job->id, &in.others);
@@ -239,10 +253,11 @@ static void entrance_find(struct sched *s, const struct job *job, struct entranc
 	} else if (way_try(&in, &ret->victims, 0) == FITS) {
 		ret->way = ENTRANCE_FREE;
 	} else {
-		candidates_collect(&in, &k);
+		candidates_collect(&in, &k, &stay);
 		if (!find_one(&in, &k) && !find_several(&in, &k))
-			vec_clear(&ret->victims);
+			obstacle_find(&in, &stay);
 	}
+	vec_free(&stay);
 	vec_free(&k);
 	vec_free(&in.others);
 }

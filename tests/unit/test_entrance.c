@@ -165,6 +165,20 @@ static void a_waiting_deadline_is_not_broken_either(void **state)
 	}
 }
 
+static void only_what_is_in_the_way_is_named(void **state)
+{
+	open_world("parts:4,8");
+	uint32_t small = normal(0, 4, 100), large = normal(5, 8, 100);
+	struct entrance e;
+
+	yields[small].from = yields[large].from = TIME_NEVER;
+	e = interactive(10, 8, 20, NULL);
+	assert_int_equal(e.way, ENTRANCE_UNAVAILABLE);
+	assert_int_equal(e.job, large);
+	entrance_fini(&e);
+	world_fini(&w);
+}
+
 static void one_that_may_not_be_stopped_stays(void **state)
 {
 	open_world("parts:4,4");
@@ -328,6 +342,7 @@ int main(void)
 		cmocka_unit_test(a_running_job_with_a_deadline_is_displaced_if_it_is_kept),
 		cmocka_unit_test(none_is_displaced_whose_deadline_would_break),
 		cmocka_unit_test(a_waiting_deadline_is_not_broken_either),
+		cmocka_unit_test(only_what_is_in_the_way_is_named),
 		cmocka_unit_test(one_that_may_not_be_stopped_stays),
 		cmocka_unit_test(interactive_jobs_are_not_displaced),
 		cmocka_unit_test(on_shared_nodes_as_few_as_are_enough),
