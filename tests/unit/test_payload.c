@@ -84,8 +84,9 @@ static void test_written_as_read(void **state)
 		 "{\"exit_status\":271,\"cause\":3,\"foreign\":true,\"lingers\":true,\"cpu_ms\":5,\"memory_kib\":6,"
 		 "\"started_us\":1000,\"ended_us\":9000,\"ran_ms\":0,\"session\":77}"},
 		{EVENT_DELETE, "{\"exit_status\":-3,\"cause\":3}"},
-		{EVENT_INTENT, "{\"comment\":\"moved\",\"foreign\":true,\"text\":\"rerun\",\"delay\":30,\"drops\":true,"
-			       "\"billed\":true,\"paid\":60}"},
+		{EVENT_INTENT,
+		 "{\"comment\":\"moved\",\"foreign\":true,\"text\":\"rerun\",\"delay\":30,\"saving\":\"move\",\"drops\":true,"
+		 "\"billed\":true,\"paid\":60}"},
 		{EVENT_INTENT, "{\"who\":\"ana\",\"text\":\"delete\"}"},
 		{EVENT_NOTE, "{\"text\":\"a \\\"note\\\"\"}"},
 		{EVENT_ALTER, "{\"who\":\"ana\",\"limit\":0}"},

@@ -25,6 +25,7 @@
 #include "rules/gate.h"
 #include "rules/libra.h"
 #include "rules/limit.h"
+#include "run/checkpoint.h"
 #include "run/order.h"
 #include "server/base/clock.h"
 #include "server/base/instance.h"
@@ -168,6 +169,7 @@ static void apply_intent(const struct server *s, struct entry *x, const struct e
 	if (p->drops && x->spec->checkpoint)
 		saves_of(x)->from_start = true;
 	outcome_of(x)->kill_at = clock_until(s, e->time, e->time + p->delay);
+	outcome_of(x)->saving = p->saves.last.cause;
 	if (p->comment)
 		comment_set(x, p->comment);
 }
@@ -518,6 +520,8 @@ static const struct field payload_rows[] = {
 	{"session", .in = WHEN_USED, HAS(session)},
 	{"text", .in = ON(EVENT_INTENT) | ALWAYS, .words = "none|delete|rerun", SPELLED(intent)},
 	{"delay", .in = ON(EVENT_INTENT), HAS(delay)},
+	{"saving", .in = ON(EVENT_INTENT), .words = save_choice,
+	 MEMBER_AS(FORM_CHOICE, struct payload, saves.last.cause)},
 	{"drops", .in = ON(EVENT_INTENT), HAS(drops)},
 	{"billed", .in = ON(EVENT_INTENT) | ON(EVENT_PREEMPT), HAS(billed)},
 	{"paid", .in = ON(EVENT_INTENT) | ON(EVENT_PREEMPT), HAS(paid)},

@@ -97,6 +97,9 @@ struct outcome {
 	int64_t began_us; /* running: clock.boot_us when it began */
 	/* instant to send SIGKILL if SIGTERM was not enough; 0: it is not being ended */
 	int64_t kill_at;
+	/* with an intent: cause of the final checkpoint that it makes instead of being killed; 0:
+	 * it makes none */
+	enum checkpoint_cause saving;
 	pid_t session;
 	struct job_saves *saves; /* NULL: none */
 };
@@ -160,8 +163,10 @@ struct payload {
 	bool billed;
 	/* INTENT: seconds of it that were taken from the owner's quota at once */
 	int64_t paid;
-	int64_t delay;		       /* INTENT: seconds from SIGTERM to SIGKILL */
-	struct job_saves saves;	       /* SAVED; lost_ms is added to the job's total */
+	int64_t delay; /* INTENT: seconds from SIGTERM to SIGKILL */
+	/* SAVED; lost_ms is added to the job's total. INTENT: last.cause is that of the final
+	 * checkpoint that it makes instead of being killed; 0: it makes none */
+	struct job_saves saves;
 	uint8_t holds;		       /* HOLDS */
 	bool suspended;		       /* SUSPEND */
 	struct away away;	       /* AWAY; `from` 0: unchanged; `refused` is not used */

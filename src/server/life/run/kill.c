@@ -43,7 +43,9 @@ void job_kill(struct server *s, uint32_t id, const struct payload *p)
 
 	if (x.delay < 0)
 		x.delay = setting_of(s, e->spec, SET_KILL_DELAY);
-	if (t && !(x.intent == INTENT_RERUN && !x.drops && attempt_save(s, t, SAVE_MOVE)))
+	if (t && x.intent == INTENT_RERUN && !x.drops && attempt_save(s, t, SAVE_MOVE))
+		x.saves.last.cause = SAVE_MOVE;
+	else if (t)
 		attempt_kill(s, t, x.delay);
 	entry_event(s, id, EVENT_INTENT, &x);
 }
@@ -58,10 +60,12 @@ void job_put_back(struct server *s, uint32_t id, bool save, const char *who)
 
 	if (e->intent)
 		return; /* it is already ending */
-	if (save && t && attempt_save(s, t, SAVE_SHUTDOWN))
+	if (save && t && attempt_save(s, t, SAVE_SHUTDOWN)) {
 		x.intent = INTENT_RERUN;
-	else if (t)
+		x.saves.last.cause = SAVE_SHUTDOWN;
+	} else if (t) {
 		attempt_kill(s, t, x.delay);
+	}
 	entry_event(s, id, EVENT_INTENT, &x);
 }
 
@@ -69,10 +73,16 @@ void job_kill_again(struct server *s, uint32_t id, uint32_t attempt)
 {
 	const struct entry *e = entry_get(s, id);
 	struct attempt *t = attempt_find(s, id, attempt);
+	const struct outcome *o = e->outcome;
 	int64_t delay = setting_of(s, e->spec, SET_KILL_DELAY);
+	enum checkpoint_cause cause = o && o->saves && o->saves->moving ? SAVE_MOVE : SAVE_PREEMPTED;
+	bool saves = !e->intent && save_before(s, id, entry_job(s, id)->by);
 
-	if (attempt == entry_job(s, id)->attempt && e->intent)
-		delay = e->outcome->kill_at - s->clock->now;
-	if (t && (e->intent || !save_before(s, id, entry_job(s, id)->by) || !attempt_save(s, t, SAVE_PREEMPTED)))
+	if (attempt == entry_job(s, id)->attempt && e->intent) {
+		delay = o->kill_at - s->clock->now;
+		cause = o->saving;
+		saves = o->saving != 0;
+	}
+	if (t && !(saves && attempt_save(s, t, cause)))
 		attempt_kill(s, t, delay);
 }
