@@ -34,6 +34,8 @@ void usage_note(struct server *s, struct attempt *t, int64_t cpu_ms, int64_t mem
 		cpu_ms = u->v[u->n - 1].cpu_ms;
 	u->v[u->n++] = (struct usage_sample){s->clock->now, cpu_ms, memory_kib};
 	u->added++;
+	if (memory_kib > u->peak_kib)
+		u->peak_kib = memory_kib;
 }
 
 void usage_close(struct server *s, struct attempt *t)

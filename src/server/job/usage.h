@@ -27,7 +27,8 @@ struct usage {
 	uint64_t key; /* key of the job: entry.key */
 	uint32_t attempt;
 	uint32_t n;
-	uint64_t added; /* samples ever added, including those dropped since */
+	uint64_t added;	  /* samples ever added, including those dropped since */
+	int64_t peak_kib; /* most memory of all samples ever added */
 	struct usage_sample v[USAGE_MOST];
 };
 

@@ -38,6 +38,7 @@
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
 #include "server/job/submission.h"
+#include "server/job/usage.h"
 #include "server/life/run/prepare.h"
 #include "server/life/wait/foresee.h"
 #include "server/life/wait/priority.h"
@@ -504,17 +505,28 @@ const struct schema used_schema = {
 	       {"walltime", .is = REQUIRED | IS_INT, "seconds", .missing = -1, MEMBER(struct job_used, walltime)},
 	       {"memory", .is = REQUIRED | IS_INT, "KiB", .missing = -1, MEMBER(struct job_used, memory)})};
 
-static void f_used(const struct subject *x, struct value *v)
+/* Returns what the last attempt used, or has used so far as its hosts last reported. */
+static struct job_used used_by(const struct subject *x)
 {
 	const struct outcome *o = x->a ? NULL : x->e->outcome;
-	struct job_used used = {.walltime = wall_used(x)};
+	const struct usage *u = !x->a && x->job->state == STATE_RUNNING ? usage_of(x->s, x->id) : NULL;
+
+	return (struct job_used){.walltime = wall_used(x),
+				 .cput = (u   ? u->v[u->n - 1].cpu_ms
+					  : o ? o->cpu_ms
+					      : 0) /
+					 1000,
+				 .memory = u   ? u->peak_kib
+					   : o ? o->memory_kib
+					       : 0};
+}
+
+static void f_used(const struct subject *x, struct value *v)
+{
+	struct job_used used = used_by(x);
 
 	if (x->a || !ran(x))
 		return;
-	if (o) {
-		used.cput = o->cpu_ms / 1000;
-		used.memory = o->memory_kib;
-	}
 	record_show_text(used_schema.fields, 0, &used, NULL, &v->scratch);
 	put_scratch(v, VALUE_JSON);
 }
@@ -526,7 +538,7 @@ static void f_used_walltime(const struct subject *x, struct value *v)
 
 static void f_used_cput(const struct subject *x, struct value *v)
 {
-	put_int(v, !x->a && x->e->outcome ? x->e->outcome->cpu_ms / 1000 : 0);
+	put_int(v, used_by(x).cput);
 }
 
 static bool waits(const struct subject *x)
