@@ -63,16 +63,28 @@ static void world(struct site **ret, uint64_t seed)
 	server_turn((*ret)->s);
 }
 
+static json_t *windows_ask(struct site *f)
+{
+	assert_int_equal(site_ask(f, getuid(), "GET", "/v1/backfill", NULL), 200);
+
+	json_t *answer = json_loads(strbuf_text(&f->a.body), 0, NULL);
+	json_t *windows = json_incref(json_object_get(answer, "windows"));
+
+	json_decref(answer);
+	return windows;
+}
+
+/* The windows, which are the same after a restart, before anything has been decided. */
 static json_t *windows_of(uint64_t seed)
 {
 	struct site *f;
-	json_t *answer, *windows;
 
 	world(&f, seed);
-	assert_int_equal(site_ask(f, getuid(), "GET", "/v1/backfill", NULL), 200);
-	answer = json_loads(strbuf_text(&f->a.body), 0, NULL);
-	windows = json_incref(json_object_get(answer, "windows"));
-	json_decref(answer);
+	json_t *windows = windows_ask(f);
+	site_reopen(f);
+	json_t *again = windows_ask(f);
+	assert_true(json_equal(windows, again));
+	json_decref(again);
 	site_teardown((void **)&f);
 	return windows;
 }

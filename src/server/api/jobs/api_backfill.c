@@ -20,10 +20,12 @@
 #include "server/api/frame/request.h"
 #include "server/api/jobs/backfill.h"
 #include "server/base/clock.h"
+#include "server/base/turn.h"
 #include "server/base/words.h"
 #include "server/job/entry.h"
 #include "server/job/jobs.h"
 #include "server/job/spec.h"
+#include "server/life/world/decide.h"
 #include "server/life/world/world.h"
 #include "server/server.h"
 
@@ -86,6 +88,8 @@ void api_backfill(struct server *s, const struct call *c)
 	}
 	if (!name)
 		name = attrs_text(s->attrs, SET_DEFAULT_QUEUE);
+	if (s->turn->dirty) /* waiting jobs reserve first */
+		turn_decide(s);
 	job->keys = job->bound = 0;
 	job_margins(s, job, &(struct spec){.queue = word_find(s, name)});
 	if (starts)
