@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/unixsock.h"
@@ -35,7 +36,19 @@ static struct {
 	uint64_t gpus;	  /* GPUs in use by him */
 	int runs;	  /* running threads of each job */
 	int64_t spent_ms; /* processor time of each job */
+	bool ours;	  /* true: this process is one of a job's, too */
+	char spared[256]; /* processes whose GPUs are not counted, as they were said last */
 } desk;
+
+/* One process below each shepherd, and this one if it was said to be. */
+void __wrap_tree_list(pid_t shepherd, pid_list *ret);
+void __wrap_tree_list(pid_t shepherd, pid_list *ret)
+{
+	vec_clear(ret);
+	vec_push(ret, shepherd + 1000);
+	if (desk.ours)
+		vec_push(ret, (pid_t)syscall(SYS_getpid));
+}
 
 struct senses *__wrap_senses_create(uv_loop_t *loop, const char *dev, const struct senses_listener *l);
 struct senses *__wrap_senses_create(uv_loop_t *loop, const char *dev, const struct senses_listener *l)
@@ -76,6 +89,14 @@ void __wrap_senses_remember(struct senses *s, int64_t ago)
 uint64_t __wrap_owner_gpus(const char *dev, const pid_list *ours);
 uint64_t __wrap_owner_gpus(const char *dev, const pid_list *ours)
 {
+	char text[sizeof desk.spared] = "";
+	size_t n = 0;
+
+	for (size_t i = 0; i < ours->n && n < sizeof text; i++)
+		n += (size_t)snprintf(text + n, sizeof text - n, " %d", ours->v[i]);
+	if (strcmp(text, desk.spared) != 0)
+		say("GPUs count that others than these use:%s", text);
+	memcpy(desk.spared, text, sizeof text);
 	return desk.gpus;
 }
 
@@ -136,6 +157,8 @@ bool desk_command(char *const *w, const char *dir)
 	} else if (strcmp(w[0], "tasks") == 0) { /* RUNNING MS: threads and processor time of each job */
 		desk.runs = atoi(w[1]);
 		desk.spent_ms = atoi(w[2]);
+	} else if (strcmp(w[0], "ours") == 0) { /* yes|no: who asks is one of a job's processes */
+		desk.ours = *w[1] == 'y';
 	} else if (strcmp(w[0], "gpus") == 0) { /* N BITS: GPUs, and those that he uses */
 		for (int i = 0; i < atoi(w[1]); i++) {
 			char path[128];
