@@ -329,7 +329,19 @@ static void test_home(void **state)
 	close(lock);
 	setenv("SHUNT_AGENT_HOME", "somewhere", 1);
 	assert_int_equal(home_find(&h, &err), -EINVAL);
-	unsetenv("SHUNT_AGENT_HOME");
+	assert_string_equal(err.text, "SHUNT_AGENT_HOME=somewhere: it must be an absolute path");
+	for (int given = 1; given >= 0; given--) { /* empty, or not given: the system's */
+		if (given)
+			setenv("SHUNT_AGENT_HOME", "", 1);
+		else
+			unsetenv("SHUNT_AGENT_HOME");
+		assert_int_equal(home_find(&h, &err), geteuid() == 0 ? 0 : -EPERM);
+		assert_false(h.given);
+		if (geteuid() == 0) {
+			assert_string_equal(h.state, "/var/lib/shunt-agent");
+			assert_string_equal(h.run, "/run/shunt-agent");
+		}
+	}
 }
 
 static void test_member(void **state)
