@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "base/file.h"
 #include "engine/watch.h"
 #include "net/listener.h"
 #include "net/protocol.h"
@@ -46,7 +47,10 @@ struct world {
 	/* the API */
 	struct watch *request;
 	struct strbuf text;
-	const char *refusal; /* what joining is answered with; NULL: a certificate */
+	const char *answer;    /* what joining is answered with; NULL: a certificate */
+	struct strbuf asked;   /* bodies of the requests, without key, facts and proof */
+	pid_t asker;	       /* pid of the agent that joins */
+	json_t *facts, *proof; /* of the last request */
 };
 
 /* ---- the server ---- */
@@ -61,24 +65,52 @@ static void certificate_make(struct world *w, const char *csr, struct strbuf *re
 		fail_msg("%s", err.text);
 }
 
+/* Everyone can see the command line: the token must not be there any more. */
+static void command_line_check(const struct world *w)
+{
+	char path[32], text[1024];
+
+	snprintf(path, sizeof path, "/proc/%d/cmdline", w->asker);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = read(fd, text, sizeof text);
+	close(fd);
+	assert_true(n > 0);
+	assert_null(memmem(text, (size_t)n, w->token, strlen(w->token)));
+}
+
+/* Notes a request, and removes from it what differs each time. */
+static void request_note(struct world *w, json_t *o)
+{
+	json_decref(w->facts);
+	json_decref(w->proof);
+	w->facts = json_incref(json_object_get(o, "facts"));
+	w->proof = json_incref(json_object_get(o, "proof"));
+	assert_string_equal(json_string_value(json_object_get(o, "token")), w->token);
+	assert_true(json_is_object(w->facts));
+	for (const char *const *key = (const char *const[]){"token", "csr", "facts", "before", "proof", NULL}; *key;
+	     key++)
+		json_object_del(o, *key);
+	char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
+	strbuf_puts(&w->asked, text);
+	free(text);
+}
+
 static void join_answer(struct world *w, const char *body)
 {
 	json_t *o = json_loads(body, 0, NULL), *a;
 	struct strbuf cert = {0}, reply = {0};
 
-	assert_string_equal(json_string_value(json_object_get(o, "token")), w->token);
-	assert_true(json_is_object(json_object_get(o, "facts")));
-	if (w->refusal) {
-		a = json_pack("{s:{s:s,s:s}}", "error", "code", "no", "message", w->refusal);
-	} else {
-		certificate_make(w, json_string_value(json_object_get(o, "csr")), &cert);
-		a = json_pack("{s:s,s:s,s:s,s:[s]}", "certificate", cert.text, "ca", w->trust.authority_cert.text,
-			      "name", "n1", "servers", w->where);
-	}
+	certificate_make(w, json_string_value(json_object_get(o, "csr")), &cert);
+	command_line_check(w);
+	request_note(w, o);
+	a = json_pack("{s:s,s:s,s:s,s:[s]}", "certificate", cert.text, "ca", w->trust.authority_cert.text, "name", "n1",
+		      "servers", w->where);
 	char *text = json_dumps(a, 0);
-	strbuf_printf(&reply, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n%s", w->refusal ? "401 No" : "200 OK",
-		      strlen(text), text);
-	assert_int_equal(write(watch_fd(w->request), reply.text, reply.n), reply.n);
+	if (w->answer)
+		strbuf_puts(&reply, w->answer);
+	else
+		strbuf_printf(&reply, "HTTP/1.1 200 OK\r\nContent-Length: %zu\r\n\r\n%s", strlen(text), text);
+	assert_int_equal(write(watch_fd(w->request), strbuf_text(&reply), reply.n), reply.n);
 	free(text);
 	json_decref(a);
 	json_decref(o);
@@ -231,7 +263,7 @@ static void order_send(struct world *w, const char *tag, const char *user, const
 
 static pid_t agent_spawn(struct world *w, int out, const char *const *args)
 {
-	const char *argv[12] = {program};
+	const char *argv[16] = {program};
 	pid_t pid;
 
 	for (int i = 0; args[i]; i++)
@@ -239,6 +271,7 @@ static pid_t agent_spawn(struct world *w, int out, const char *const *args)
 	pid = fork();
 	if (pid == 0) {
 		char log[96];
+		umask(077); /* it sets its own */
 		snprintf(log, sizeof log, "%s.log", w->home);
 		setenv("SHUNT_AGENT_HOME", w->home, 1);
 		setenv("SHUNT_FAKE_GPUS", "2", 1);
@@ -268,9 +301,9 @@ static const char *agent_run(struct world *w, int *ret_code, const char *const *
 	ssize_t n;
 
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-	pid_t pid = agent_spawn(w, fds[1], args);
+	w->asker = agent_spawn(w, fds[1], args);
 	close(fds[1]);
-	*ret_code = agent_await(w, pid);
+	*ret_code = agent_await(w, w->asker);
 	n = read(fds[0], text, sizeof text - 1);
 	text[n > 0 ? n : 0] = '\0';
 	close(fds[0]);
@@ -315,18 +348,21 @@ static long size_of(const struct world *w, const char *name)
 	return stat(path, &st) == 0 ? (long)st.st_size : 0;
 }
 
+static bool file_holds(const char *path, const char *text)
+{
+	struct strbuf got = {0};
+	bool found = file_read(path, 0, 1 << 20, &got) == 0 && strstr(strbuf_text(&got), text);
+
+	strbuf_fini(&got);
+	return found;
+}
+
 static bool logged(const struct world *w, const char *text)
 {
-	char path[96], line[512];
-	bool found = false;
+	char path[96];
 
 	snprintf(path, sizeof path, "%s.log", w->home);
-	FILE *f = fopen(path, "r");
-	while (f && !found && fgets(line, sizeof line, f))
-		found = strstr(line, text) != NULL;
-	if (f)
-		fclose(f);
-	return found;
+	return file_holds(path, text);
 }
 
 static void assert_holds(const char *text, const char *part)
@@ -423,6 +459,9 @@ static int teardown(void **state)
 	vec_free(&w->all);
 	vec_free(&w->ends);
 	strbuf_fini(&w->text);
+	strbuf_fini(&w->asked);
+	json_decref(w->facts);
+	json_decref(w->proof);
 	trust_fini(&w->trust);
 	log_end(w);
 	nftw(w->home, entry_remove, 32, FTW_DEPTH | FTW_PHYS);
@@ -441,33 +480,153 @@ static void token_spoil(struct world *w)
 	*last = *last == '0' ? '1' : '0';
 }
 
+static void file_is(const struct world *w, const char *name, int mode, const char *text)
+{
+	struct strbuf got = {0};
+	char path[160];
+	struct stat st;
+
+	snprintf(path, sizeof path, "%s/%s", w->home, name);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, mode);
+	assert_int_equal(file_read(path, 0, 1 << 20, &got), 0);
+	if (text)
+		assert_string_equal(strbuf_text(&got), text);
+	strbuf_fini(&got);
+}
+
+/* Joins with the options, and compares what it prints, but for the machine's facts in between, and
+ * what it asks the server. */
+static void joining_is(struct world *w, const char *const *args, int code, const char *begins, const char *ends,
+		       const char *asked)
+{
+	const char *words[16] = {"--join", w->where};
+	char want[256];
+	int got;
+
+	strbuf_clear(&w->asked);
+	for (int i = 0; args[i]; i++)
+		words[i + 2] = args[i];
+	const char *said = agent_run(w, &got, words);
+	snprintf(want, sizeof want, begins, w->where, w->home);
+	if (strncmp(said, want, strlen(want)) != 0 || strlen(said) < strlen(ends) ||
+	    strcmp(said + strlen(said) - strlen(ends), ends) != 0)
+		fail_msg("'%s' and not '%s...%s'", said, want, ends);
+	assert_int_equal(got, code);
+	assert_string_equal(strbuf_text(&w->asked), asked);
+}
+
+#define NODE "This machine is node n1 of the cluster test"
+
 static void test_join(void **state)
 {
+	static const char asked[] = "{\"name\":\"n1\"}";
 	struct world *w = *state;
-	struct stat st;
-	char path[160], token[TOKEN_SIZE];
+	const char *const plain[] = {w->token, "--name", "n1", "--port", "0", "--no-start", NULL};
+	const char *const renamed[] = {w->token, "--name", "n2", "--no-start", NULL};
+	const char *const again[] = {w->token, "--no-start", NULL};
+	char want[512], token[TOKEN_SIZE];
 	int code;
 
-	w->refusal = "That token is not valid (any more).";
-	assert_holds(agent_join(w, &code), w->refusal);
-	assert_int_equal(code, 1);
-	assert_false(there(w, "agent.json"));
-	w->refusal = NULL;
-	const char *said = agent_join(w, &code);
-	assert_holds(said, "This machine is node n1 of the cluster test (");
-	assert_holds(said, "2 GPUs).");
-	assert_int_equal(code, 0);
-	snprintf(path, sizeof path, "%s/node.key", w->home);
-	assert_int_equal(stat(path, &st), 0);
-	assert_int_equal(st.st_mode & 0777, 0600);
-	assert_true(there(w, "node.crt") && there(w, "ca.crt") && there(w, "agent.json"));
-	assert_holds(agent_join(w, &code), "node n1 of the cluster test already");
-	assert_int_equal(code, 0);
+	w->answer = "HTTP/1.1 401 No\r\nContent-Length: 69\r\n\r\n"
+		    "{\"error\":{\"code\":\"no\",\"message\":\"That token is not valid (any more).\"}}";
+	joining_is(w, plain, 1, "shunt-agent: %s: That token is not valid (any more).\n", "", asked);
+	assert_false(there(w, "agent.json") || there(w, "node.key"));
+	w->answer = NULL;
+	joining_is(w, plain, 0, NODE " (", ", 2 GPUs).\n", asked);
+	file_is(w, "node.key", 0600, NULL);
+	file_is(w, "node.crt", 0644, NULL);
+	file_is(w, "ca.crt", 0644, w->trust.authority_cert.text);
+	snprintf(
+		want, sizeof want,
+		"{\n  \"name\": \"n1\",\n  \"cluster\": \"test\",\n  \"servers\": [\n    \"%s\"\n  ],\n  \"joined_by\": \"%s\",\n  \"cgroup\": \"auto\"\n}",
+		w->where, w->where);
+	file_is(w, "agent.json", 0644, want);
+	assert_null(w->proof);
+	joining_is(w, plain, 0, NODE " already.\n", "", "");
+	joining_is(w, again, 0, NODE " already.\n", "", "");
+	joining_is(w, renamed, 1,
+		   "shunt-agent: this machine is node n1 of the cluster test already, and keeps that name. To call it "
+		   "n2, run 'shunt nodes remove n1' on the server, then join again\n",
+		   "", "");
 	strcpy(token, w->token);
 	token_spoil(w);
-	assert_holds(agent_join(w, &code), "this machine is node n1 of the cluster test");
+	snprintf(want, sizeof want,
+		 "shunt-agent: this machine is node n1 of the cluster test: 'shunt nodes remove n1' there, then remove "
+		 "%s here, and join again\n",
+		 w->home);
+	assert_string_equal(agent_join(w, &code), want);
 	assert_int_equal(code, 1);
 	strcpy(w->token, token);
+}
+
+/* A part of a machine, with a token in a file; and a machine that has keys already, with a token
+ * for another node: it asks again without its name. */
+static void test_join_options(void **state)
+{
+	static const char no[] = "HTTP/1.1 403 No\r\nContent-Length: 45\r\n\r\n"
+				 "{\"error\":{\"message\":\"It names another node.\"}}";
+	struct world *w = *state;
+	char file[160], want[512], name[256];
+	const char *const guest[] = {"--token-file", file,   "--name",	"n1",	      "--cpus", "1",
+				     "--memory",     "4096", "--guest", "--no-start", NULL};
+	const char *const owner[] = {w->token, "--leaves", "2000000000", "--workstation", "idle", "--no-start", NULL};
+
+	snprintf(file, sizeof file, "%s/token", w->home);
+	assert_int_equal(file_replace(file, 0600, w->token, strlen(w->token), 0), 0);
+	joining_is(w, guest, 0, NODE " (1 CPU, 4 MB, 2 GPUs).\n", "", "{\"name\":\"n1\"}");
+	assert_int_equal(json_integer_value(json_object_get(w->facts, "cpus")), 1);
+	assert_int_equal(json_integer_value(json_object_get(w->facts, "memory")), 4096);
+	snprintf(
+		want, sizeof want,
+		"{\n  \"name\": \"n1\",\n  \"cluster\": \"test\",\n  \"servers\": [\n    \"%s\"\n  ],\n  \"joined_by\": \"%s\",\n"
+		"  \"port\": 7723,\n  \"cpus\": 1,\n  \"memory\": 4096,\n  \"guest\": true,\n  \"cgroup\": \"auto\",\n  \"root_jobs\": true\n}",
+		w->where, w->where);
+	file_is(w, "agent.json", 0644, want);
+
+	snprintf(want, sizeof want, "%s/agent.json", w->home);
+	unlink(want);
+	gethostname(name, sizeof name - 1);
+	name[strcspn(name, ".")] = '\0';
+	w->answer = no;
+	snprintf(want, sizeof want,
+		 "{\"leaves\":2000000000,\"name\":\"%s\",\"workstation\":\"idle\"}"
+		 "{\"leaves\":2000000000,\"workstation\":\"idle\"}",
+		 name);
+	joining_is(w, owner, 1, "shunt-agent: %s: It names another node.\n", "", want);
+	assert_non_null(w->proof);
+	assert_false(there(w, "agent.json"));
+}
+
+/* Answers that no server gives, or that stop in the middle. */
+static void test_join_answers(void **state)
+{
+#define HEAD "HTTP/1.1 200 OK\r\n"
+	static const struct {
+		const char *answer, *said;
+	} cases[] = {
+		{"", "it hung up: Connection reset by peer"},
+		{HEAD, "it hung up: Connection reset by peer"},
+		{HEAD "Content-Length: 100\r\n\r\n{}", "it hung up: Connection reset by peer"},
+		{HEAD "\r\n{}", "the server gave no certificate that this machine could use"},
+		{HEAD "Content-Length: 2\r\n\r\n{}", "the server gave no certificate that this machine could use"},
+		{HEAD "\r\n{\"certificate\":\"x\"}", "the server gave no certificate that this machine could use"},
+		{HEAD "\r\n[]", "its answer is not one of a Shunt server (HTTP 200)"},
+		{HEAD "content-length: 2\r\n\r\n[]", "its answer is not one of a Shunt server (HTTP 200)"},
+		{"HTTP/1.1 500 No\r\n\r\n{}", "its answer is not one of a Shunt server (HTTP 500)"},
+		{"SMTP 1. 200 OK\r\n\r\n{}", "its answer is not one of a Shunt server (HTTP 0)"},
+		{"HTTP/1.1 500 No\r\n\r\n{\"error\":{\"message\":\"It is busy.\"}}", "It is busy."},
+	};
+	struct world *w = *state;
+	const char *const args[] = {w->token, "--name", "n1", "--no-start", NULL};
+	char want[160];
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		w->answer = cases[i].answer;
+		snprintf(want, sizeof want, "%s\n", cases[i].said);
+		joining_is(w, args, 1, "shunt-agent: ", want, "{\"name\":\"n1\"}");
+	}
+	assert_false(there(w, "agent.json") || there(w, "node.key"));
 }
 
 /* The server must be the token's: another learns nothing. */
@@ -942,6 +1101,8 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD(test_join),
+		WORLD(test_join_options),
+		WORLD(test_join_answers),
 		WORLD(test_join_impostor),
 		WORLD(test_command_line),
 		JOINED(test_order),
