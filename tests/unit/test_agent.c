@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -44,6 +46,7 @@ struct world {
 	size_t terminals;	/* connections of terminals */
 	bool keeps;		/* true: these stay open; else each is closed at once */
 	uint64_t join;		/* for the next certificate */
+	int heartbeat;
 	/* the API */
 	struct watch *request;
 	struct strbuf text;
@@ -207,8 +210,8 @@ static json_t *hello_await(struct world *w, size_t connection)
 static void welcome(struct world *w, uint64_t epoch, json_t *settings)
 {
 	link_pack(now(w)->link, NULL, 0, "{s:s,s:i,s:s,s:I,s:s,s:[s],s:i,s:o}", "t", "welcome", "protocol", 1,
-		  "version", "9.9", "epoch", (json_int_t)epoch, "name", "n1", "servers", w->where, "heartbeat", 1,
-		  "settings", settings ? settings : json_object());
+		  "version", "9.9", "epoch", (json_int_t)epoch, "name", "n1", "servers", w->where, "heartbeat",
+		  w->heartbeat, "settings", settings ? settings : json_object());
 }
 
 static json_t *greet(struct world *w, size_t connection)
@@ -365,6 +368,20 @@ static bool logged(const struct world *w, const char *text)
 	return file_holds(path, text);
 }
 
+/* The number behind a text in a file; 0: it is not there. */
+static int number_in(const struct world *w, const char *name, const char *text)
+{
+	struct strbuf got = {0};
+	char path[160];
+
+	snprintf(path, sizeof path, "%s/%s", w->home, name);
+	assert_int_equal(file_read(path, 0, 1 << 20, &got), 0);
+	const char *at = strstr(strbuf_text(&got), text);
+	int n = at ? atoi(at + strlen(text)) : 0;
+	strbuf_fini(&got);
+	return n;
+}
+
 static void assert_holds(const char *text, const char *part)
 {
 	if (!text || !strstr(text, part))
@@ -390,6 +407,7 @@ static int setup(void **state)
 	trust_init(&w->trust);
 	w->user = strdup(pw->pw_name);
 	w->join = 7;
+	w->heartbeat = 1;
 	snprintf(w->home, sizeof w->home, "/tmp/shunt-agent-XXXXXX");
 	assert_non_null(mkdtemp(w->home));
 	chmod(w->home, 0711);
@@ -627,6 +645,57 @@ static void test_join_answers(void **state)
 		joining_is(w, args, 1, "shunt-agent: ", want, "{\"name\":\"n1\"}");
 	}
 	assert_false(there(w, "agent.json") || there(w, "node.key"));
+}
+
+/* In the background: the caller learns whether it is up, or why not. It logs to a file that may be
+ * rotated, and shows no token. */
+static void test_background(void **state)
+{
+	struct world *w = *state;
+	const char *const join[] = {w->token, "--name", "n1", "--no-start", NULL}, *const start[] = {w->token, NULL};
+	char busy[256], log[160], rotated[160];
+	int code, port = 0;
+
+	w->heartbeat = 60; /* no pongs are sent */
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+	joining_is(w, join, 0, NODE " (", ", 2 GPUs).\n", "{\"name\":\"n1\"}");
+	for (int again = 0; again < 2; again++) {
+		if (again)
+			joining_is(w, start, 0, NODE " already. The agent runs.\n", "", "");
+		else
+			assert_string_equal(agent_run(w, &code, (const char *[]){"--port", "0", NULL}), "");
+		w->pid = (pid_t)number_in(w, "run/agent.pid", "");
+		w->asker = w->pid;
+		command_line_check(w);
+		json_t *hello = greet(w, (size_t)again + 1);
+		if (!again)
+			port = (int)json_integer_value(json_object_get(hello, "port"));
+		assert_int_equal(json_integer_value(json_object_get(hello, "port")), port);
+		json_decref(hello);
+		file_is(w, "run/agent.pid", 0644, NULL);
+		file_is(w, "log", 0640, NULL);
+		assert_int_equal(number_in(w, "agent.json", "\"last_port\": "), port);
+		assert_int_equal(number_in(w, "agent.json", "\"port\": "), 0);
+
+		joining_is(w, start, 0, NODE " already. The agent runs.\n", "", "");
+		snprintf(busy, sizeof busy, "an agent runs here already (process %d, %s/run/agent.pid)", w->pid,
+			 w->home);
+		assert_holds(agent_run(w, &code, (const char *[]){"--foreground", NULL}), busy);
+		assert_int_equal(code, 1);
+		assert_holds(agent_run(w, &code, (const char *[]){NULL}), busy);
+		assert_int_equal(code, 1);
+
+		snprintf(log, sizeof log, "%s/log", w->home);
+		snprintf(rotated, sizeof rotated, "%s/log.%d", w->home, again);
+		assert_int_equal(rename(log, rotated), 0);
+		kill(w->pid, SIGHUP);
+		TURN_UNTIL(&w->loop, there(w, "log"));
+		assert_int_equal(agent_end(w, SIGTERM), 0);
+		assert_true(file_holds(log, "stopping; jobs continue") && !file_holds(log, "connected to"));
+		assert_true(file_holds(rotated, "connected to 127.0.0.1") && !file_holds(rotated, "stopping"));
+		unlink(log);
+	}
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
 }
 
 /* The server must be the token's: another learns nothing. */
@@ -1081,6 +1150,7 @@ static void test_health(void **state)
 static void test_anew(void **state)
 {
 	struct world *w = *state;
+	struct rlimit limit;
 
 	json_decref(hello_await(w, 1));
 	welcome(w, 1000, json_pack("{s:s,s:b}", "cgroup", "none", "root_jobs", true));
@@ -1090,8 +1160,10 @@ static void test_anew(void **state)
 	assert_int_equal(kill(w->pid, 0), 0);
 	welcome(w, 1000, json_pack("{s:s,s:b}", "cgroup", "none", "root_jobs", true));
 	TURN_UNTIL(&w->loop, frame_with(w, "ping", ""));
-	order_send(w, "7.1", w->user, "true\n");
+	order_send(w, "7.1", w->user, "ulimit -Sn\n"); /* not the agent's own limit */
 	TURN_UNTIL(&w->loop, frame_with(w, "ended", "\"7.1\""));
+	getrlimit(RLIMIT_NOFILE, &limit);
+	assert_int_equal(number_in(w, "work/7.1.out", ""), limit.rlim_cur);
 }
 
 #define WORLD(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -1103,6 +1175,7 @@ int main(int argc, char **argv)
 		WORLD(test_join),
 		WORLD(test_join_options),
 		WORLD(test_join_answers),
+		WORLD(test_background),
 		WORLD(test_join_impostor),
 		WORLD(test_command_line),
 		JOINED(test_order),
