@@ -13,9 +13,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 #include <utime.h>
+#include <utmpx.h>
 
 #include <cmocka.h>
 
@@ -161,6 +163,58 @@ static void test_facts(void **state)
 	unsetenv("SHUNT_FAKE_GPUS");
 }
 
+/* What a command prints. */
+static void printed_by(const char *command, char ret[256])
+{
+	FILE *f = popen(command, "r");
+
+	assert_non_null(f);
+	ret[fread(ret, 1, 255, f)] = '\0';
+	ret[strcspn(ret, "\n")] = '\0';
+	pclose(f);
+}
+
+/* A machine that hwloc is told: two sockets of two NUMA nodes each, with processors whose numbers
+ * are not in the order of their places. */
+static void test_facts_machine(void **state)
+{
+	int64_t all = (int64_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024),
+		limit = capacity_limit("/proc/self/cgroup", "/sys/fs/cgroup");
+	char kernel[256], hostname[256], os[256], model[256];
+	struct facts f;
+	json_t *facts;
+
+	printed_by("uname -r", kernel);
+	printed_by("uname -n", hostname);
+	printed_by(". /etc/os-release; echo \"$PRETTY_NAME\"", os);
+	printed_by("sed -n 's/^model name[[:blank:]]*:[[:blank:]]*//p' /proc/cpuinfo", model);
+	setenv("HWLOC_SYNTHETIC", "pack:2 node:2 core:1 pu:2(indexes=0,4,1,5,2,6,3,7)", 1);
+	setenv("SHUNT_FAKE_GPUS", "1", 1);
+	assert_int_equal(facts_collect("none", "/", &f, NULL), 0);
+	unsetenv("SHUNT_FAKE_GPUS");
+	unsetenv("HWLOC_SYNTHETIC");
+	assert_string_equal(f.kernel, kernel);
+	assert_string_equal(f.hostname, hostname);
+	assert_string_equal(f.os, os);
+	assert_string_equal(f.model, model);
+	assert_int_equal(f.memory, limit >= 0 && limit < all ? limit : all);
+	assert_in_range(f.disk, capacity_disk("/") / 2, 2 * capacity_disk("/"));
+	assert_int_equal(f.swap, capacity_swap());
+	assert_true(f.speed > 0);
+	*f.kernel = *f.hostname = *f.os = *f.model = '\0';
+	f.memory = f.disk = f.swap = f.speed = 1;
+	facts = schema_json(&facts_schema, &f);
+	char *text = json_dumps(facts, JSON_COMPACT | JSON_SORT_KEYS);
+	assert_string_equal(
+		text,
+		"{\"cgroup\":\"none\",\"cores\":4,\"cpus\":8,\"disk\":1,\"gpu_names\":[\"fake GPU\"],\"gpus\":1,"
+		"\"hostname\":\"\",\"kernel\":\"\",\"memory\":1,\"model\":\"\",\"numa\":4,\"numa_cpus\":[0,0,1,1,2,2,3,3],"
+		"\"os\":\"\",\"os_cpus\":[0,4,1,5,2,6,3,7],\"sockets\":2,\"speed\":1,\"swap\":1}");
+	free(text);
+	json_decref(facts);
+	facts_fini(&f);
+}
+
 static void test_facts_say(void **state)
 {
 	char text[128];
@@ -171,15 +225,45 @@ static void test_facts_say(void **state)
 	assert_string_equal(text, "1 CPU, 512 MB, 1 GPU");
 }
 
+static void login(const char *user, const char *terminal, int type)
+{
+	struct utmpx u = {.ut_type = (short)type};
+
+	strncpy(u.ut_user, user, sizeof u.ut_user);
+	strncpy(u.ut_line, terminal, sizeof u.ut_line);
+	strncpy(u.ut_id, terminal, sizeof u.ut_id);
+	assert_non_null(pututxline(&u));
+}
+
 static void test_facts_now(void **state)
 {
+	char utmp[128], text[256];
 	struct host_state now;
+	struct statvfs disk;
+	double load, after;
 
-	facts_now("/", &now);
-	assert_true(now.load >= 0);
-	assert_true(now.memory_free > 0);
-	assert_true(now.users >= 0);
-	assert_true(now.disk_free >= 0);
+	snprintf(utmp, sizeof utmp, "%s/utmp", dir);
+	close(open(utmp, O_CREAT | O_WRONLY, 0600));
+	utmpxname(utmp);
+	login("ana", "p1", USER_PROCESS);
+	login("ana", "p2", USER_PROCESS);
+	login("bo", "p3", USER_PROCESS);
+	login("cy", "p4", DEAD_PROCESS);
+	login("", "p5", USER_PROCESS);
+	endutxent();
+	do { /* it may change in between */
+		getloadavg(&load, 1);
+		facts_now("/", &now);
+		getloadavg(&after, 1);
+	} while (load != after);
+	assert_true(now.load == load);
+	assert_int_equal(now.users, 2);
+	utmpxname(UTMPX_FILE);
+	printed_by("sed -n 's/^MemAvailable:[[:blank:]]*//p' /proc/meminfo", text);
+	assert_in_range(now.memory_free, atoll(text) / 2, 2 * atoll(text));
+	assert_int_equal(statvfs("/", &disk), 0);
+	int64_t left = (int64_t)(disk.f_bavail * disk.f_frsize / 1024);
+	assert_in_range(now.disk_free, left / 2, left * 2);
 	facts_now("/nowhere/at/all", &now);
 	assert_int_equal(now.disk_free, -1);
 }
@@ -768,11 +852,14 @@ static void test_callers_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WITH_DIRECTORY(test_views),	  WITH_DIRECTORY(test_views_age), WITH_DIRECTORY(test_limit),
-		cmocka_unit_test(test_part),	  cmocka_unit_test(test_facts),	  cmocka_unit_test(test_facts_say),
-		cmocka_unit_test(test_facts_now), WITH_DIRECTORY(test_health),	  WITH_DIRECTORY(test_health_late),
-		WITH_DIRECTORY(test_home),	  WITH_DIRECTORY(test_member),	  WITH_DIRECTORY(test_keys),
-		cmocka_unit_test(test_where),	  WITH_DIRECTORY(test_callers),	  WITH_DIRECTORY(test_callers_many),
+		WITH_DIRECTORY(test_views),	WITH_DIRECTORY(test_views_age),
+		WITH_DIRECTORY(test_limit),	cmocka_unit_test(test_part),
+		cmocka_unit_test(test_facts),	cmocka_unit_test(test_facts_say),
+		WITH_DIRECTORY(test_facts_now), cmocka_unit_test(test_facts_machine),
+		WITH_DIRECTORY(test_health),	WITH_DIRECTORY(test_health_late),
+		WITH_DIRECTORY(test_home),	WITH_DIRECTORY(test_member),
+		WITH_DIRECTORY(test_keys),	cmocka_unit_test(test_where),
+		WITH_DIRECTORY(test_callers),	WITH_DIRECTORY(test_callers_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
