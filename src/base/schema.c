@@ -9,8 +9,11 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
+#include "base/suggest.h"
 
 #define DIGITS_MOST 18 /* digits of a number that always fits */
+#define SHOWN 60       /* characters of a name in a message */
+#define LISTED 160     /* characters of all names in a message */
 
 static bool is_bounded(const struct field *f)
 {
@@ -149,6 +152,49 @@ const struct field *schema_next(const struct schema *t, const struct field *f)
 	return NULL;
 }
 
+/* Returns true if the schema or one that it is based on has the member. */
+static bool has_name(const struct schema *t, const char *name)
+{
+	for (; t; t = t->base)
+		for (const struct field *f = schema_next(t, NULL); f; f = schema_next(t, f))
+			if (strcmp(f->name, name) == 0)
+				return true;
+	return false;
+}
+
+int schema_refuse_name(const struct schema *t, const char *name, struct err *err)
+{
+	struct strbuf all = {0};
+	char near[SUGGEST_SIZE];
+
+	for (; t; t = t->base)
+		for (const struct field *f = schema_next(t, NULL); f; f = schema_next(t, f))
+			strbuf_printf(&all, "%s%s", all.n ? " " : "", f->name);
+	if (suggest_word(name, strbuf_text(&all), near))
+		err_set(err, -EINVAL, "unknown member \"%.*s\"; did you mean %s?", SHOWN, name, near);
+	else if (all.n <= LISTED)
+		err_set(err, -EINVAL, "unknown member \"%.*s\"; known: %s", SHOWN, name, strbuf_text(&all));
+	else
+		err_set(err, -EINVAL, "unknown member \"%.*s\"; GET /openapi.json lists the known ones", SHOWN, name);
+	strbuf_fini(&all);
+	return -EINVAL;
+}
+
+int schema_check_names(const struct schema *t, const json_t *v, struct err *err)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *)v, name, value) if (!has_name(t, name)) return schema_refuse_name(t, name, err);
+	return 0;
+}
+
+/* Returns true if any name may come, or names are checked by the reader of the members. */
+static bool takes_any(const struct schema *t)
+{
+	return t && (t->late || t->open || takes_any(t->base));
+}
+
 static int members_check(const struct schema *t, const json_t *v, struct err *err)
 {
 	int rc = t->base ? members_check(t->base, v, err) : 0;
@@ -158,11 +204,18 @@ static int members_check(const struct schema *t, const json_t *v, struct err *er
 	return rc;
 }
 
+static int object_check(const struct schema *t, const json_t *v, struct err *err)
+{
+	int rc = takes_any(t) ? 0 : schema_check_names(t, v, err);
+
+	return rc < 0 ? rc : members_check(t, v, err);
+}
+
 int schema_check(const struct schema *t, const json_t *v, struct err *err)
 {
 	if (!json_is_object(v))
 		return t->late && !t->base ? 0 : err_set(err, -EINVAL, "it must be a JSON object");
-	return members_check(t, v, err) < 0 && (!t->either || members_check(t->either, v, err) < 0) ? -EINVAL : 0;
+	return object_check(t, v, err) < 0 && (!t->either || object_check(t->either, v, err) < 0) ? -EINVAL : 0;
 }
 
 static bool is_number(const struct field *f, const char *text)

@@ -2,7 +2,7 @@
  * schema.h - tables of the members of JSON objects and of request parameters. Requests are checked
  * against them, and the API's description is generated from them (api/openapi.c).
  *
- * Members that are not in the table are ignored, so that newer clients can talk to older servers.
+ * Members that are not in the table are refused, except where the table says that it is `open`.
  * Where null is allowed, it means the same as a missing member, and counts as one that is given.
  */
 #ifndef BASE_SCHEMA_H
@@ -104,7 +104,8 @@ struct schema {
 	uint32_t in, without;
 	const struct schema *base;   /* schema whose members it also has */
 	const struct schema *either; /* alternative schema */
-	bool late;		     /* its own fields are checked by their reader */
+	bool late;		     /* its own fields are checked by their reader, as are their names */
+	bool open;		     /* members of other names are ignored: newer senders may add some */
 	const char *example;	     /* JSON */
 };
 
@@ -120,6 +121,11 @@ struct schema {
 
 /* Returns the first field of the schema itself after `f` (NULL: from the beginning), or NULL. */
 const struct field *schema_next(const struct schema *t, const struct field *f);
+/* Refuses an object with a member that is in none of its tables. -EINVAL names the member, and what
+ * may have been meant. */
+int schema_check_names(const struct schema *t, const json_t *v, struct err *err);
+/* Refuses a member that is in none of the object's tables. Always returns -EINVAL. */
+int schema_refuse_name(const struct schema *t, const char *name, struct err *err);
 /* Checks a value. -EINVAL says what is wrong and what is allowed. */
 int schema_check(const struct schema *t, const json_t *v, struct err *err);
 /* Checks a parameter's text: a number, or a word. */

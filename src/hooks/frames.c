@@ -69,7 +69,7 @@ static const struct field answer_rows[] = {
 	{"ran", LIST(ran_rows), HAS(ran)},
 	{0},
 };
-static const struct schema answer = {.fields = answer_rows};
+static const struct schema answer = {.fields = answer_rows, .open = true};
 
 void hook_answer_write(const struct hook_answer *a, struct strbuf *out)
 {

@@ -88,13 +88,13 @@ static void jobs_make(struct site *site)
 		JOB("\"name\":\"stops\",\"resources\":[\"ncpus=1\"],\"output\":\"o\",\"error\":\"e\",\"join\":\"oe\""),
 		JOB("\"name\":\"whole\",\"resources\":[\"nodes=1:ppn=4,walltime=700\"],\"exclusive\":\"node\""),
 		JOB("\"name\":\"wide\",\"resources\":[\"nodes=2:ppn=4,walltime=500\"]"),
-		JOB("\"name\":\"held\",\"hold\":\"u\",\"umask\":\"027\",\"shell\":\"/bin/bash\",\"arguments\":[\"a b\",\"c\"]"),
+		JOB("\"name\":\"held\",\"hold\":\"u\",\"umask\":\"027\",\"shell\":\"/bin/bash\",\"args\":[\"a b\",\"c\"]"),
 		JOB("\"name\":\"at\",\"at\":1800090000,\"priority\":-5,\"resources\":[\"nodes=1,walltime=60\"]"),
 		JOB("\"name\":\"after\",\"depend\":\"afterok:3\",\"resources\":[\"walltime=60\"]"),
 		JOB("\"name\":\"due\",\"deadline\":1800050000,\"resources\":[\"nodes=2:ppn=2,walltime=1200\"]"),
 		JOB("\"name\":\"many\",\"array\":\"1-4%2\",\"hold\":\"u\",\"resources\":[\"walltime=50\"]"),
 		JOB("\"name\":\"licensed\",\"resources\":[\"matlab=3,mem=1gb,walltime=60\"]"),
-		JOB("\"name\":\"saves\",\"checkpoint\":\"interval=60,duration=5\",\"qos\":\"high\",\"resources\":[\"nodes=4:ppn=4,walltime=60\"]"),
+		JOB("\"name\":\"saves\",\"checkpoint\":\"interval=60,duration=5\",\"resources\":[\"nodes=4:ppn=4,walltime=60\"]"),
 	};
 
 	for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++)

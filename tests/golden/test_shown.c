@@ -200,7 +200,7 @@ static void rest_show(void)
 		{SMALL_DAEMON, "POST", "/v1/whatif", WORK(",\"resources\":[\"nodes=9\"]")},
 		{SMALL_DAEMON, "POST", "/v1/jobs", WORK(",\"name\":\"a\",\"hold\":\"u\",\"label\":\"b\"")},
 		{SMALL_DAEMON, "POST", "/v1/jobs", WORK(",\"name\":5")},
-		{SMALL_DAEMON, "POST", "/v1/jobs", WORK(",\"nothing\":5,\"hold\":\"u\"")},
+		{SMALL_DAEMON, "POST", "/v1/jobs", WORK(",\"hold\":\"u\"")},
 		{SMALL_DAEMON, "POST", "/v1/jobs",
 		 "{\"jobs\":[" WORK(",\"hold\":\"u\"") "," WORK(",\"array\":\"1-2\",\"hold\":\"u\"") "]}"},
 		{SMALL_DAEMON, "POST", "/v1/jobs", "{\"jobs\":[" WORK("") "," WORK(",\"queue\":\"nowhere\"") "]}"},

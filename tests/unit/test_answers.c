@@ -175,9 +175,12 @@ static void wrong_bodies(void **state)
 		members_fill(route->body, body);
 		if (strcmp(route->path, "/v1/jobs") == 0)
 			json_object_set_new(body, "script", json_string("true"));
-		if (strncmp(route->path, "/v1/jobs/", 9) == 0 && !json_object_get(body, "ids"))
+		if (strncmp(route->path, "/v1/jobs/", 9) == 0 && !strchr(route->path, '*') &&
+		    !json_object_get(body, "ids"))
 			json_object_set_new(body, "ids", json_pack("[s]", "1"));
 		n += members_try(f, route, route->body, path_with(route, "1", &path), body);
+		wrong_member(f, route, strbuf_text(&path), body, &(struct field){.name = "no-such-member"},
+			     json_true());
 		json_decref(body);
 		for (int i = 0; i < 2; i++) {
 			int status = ask(f, route, strbuf_text(&path), i ? "{\"x\":" : "[]");

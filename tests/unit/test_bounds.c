@@ -396,7 +396,8 @@ static void large_bodies_are_bounded(void **state)
 	strbuf_puts(&objects, "]}");
 	assert_int_equal(site_ask(f, USER, "POST", "/v1/whatif", keys.text), 400);
 	says(f, "an object more than 20000 members");
-	assert_int_equal(site_ask(f, USER, "POST", "/v1/whatif", objects.text), 200);
+	assert_int_equal(site_ask(f, USER, "POST", "/v1/whatif", objects.text), 400);
+	says(f, "unknown member \\\"x\\\"");
 	strbuf_fini(&keys);
 	strbuf_fini(&objects);
 	strbuf_fini(&bulk);

@@ -29,6 +29,7 @@ static const struct field outer_fields[] = {
 	{0},
 };
 static const struct schema outer = {.fields = outer_fields, .base = &base};
+static const struct schema wide = {.fields = inner_fields, .open = true};
 static const struct schema late = {.fields = outer_fields, .base = &base, .late = true};
 static const struct schema either = {.fields = outer_fields, .base = &base, .either = &inner};
 
@@ -49,7 +50,7 @@ static void test_bodies(void **state)
 {
 	(void)state;
 	expect(&outer, "{\"name\": \"a\"}", NULL);
-	expect(&outer, "{\"name\": \"a\", \"unknown\": [1], \"note\": null, \"load\": 1, \"ids\": [\"1\"]}", NULL);
+	expect(&outer, "{\"name\": \"a\", \"note\": null, \"load\": 1, \"ids\": [\"1\"]}", NULL);
 	expect(&outer, "{\"name\": \"a\", \"count\": 9, \"one\": {\"op\": \"set\"}, \"changes\": []}", NULL);
 	expect(&outer, "[]", "it must be a JSON object");
 	expect(&outer, "{}", "name is missing");
@@ -67,6 +68,19 @@ static void test_bodies(void **state)
 	expect(&outer, "{\"name\": \"a\", \"one\": {\"op\": \"odd\"}}",
 	       "one: op must be one of set|unset, not \"odd\"");
 	expect(&outer, "{\"name\": \"a\", \"changes\": [{\"op\": \"set\"}, {}]}", "changes[1]: op is missing");
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	expect(&outer, "{\"nmae\": \"a\"}", "unknown member \"nmae\"; did you mean name?");
+	expect(&outer, "{\"name\": \"a\", \"id\": []}", "unknown member \"id\"; did you mean ids?");
+	expect(&outer, "{\"name\": \"a\", \"colour\": 1}",
+	       "unknown member \"colour\"; known: name count on note load changes one ids");
+	expect(&outer, "{\"name\": \"a\", \"changes\": [{\"op\": \"set\", \"to\": 1}]}",
+	       "changes[0]: unknown member \"to\"; known: op");
+	expect(&wide, "{\"op\": \"set\", \"more\": 1}", NULL);
+	expect(&late, "{\"colour\": 1}", NULL);
 }
 
 static void test_kinds(void **state)
@@ -104,6 +118,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bodies),
+		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_texts),
 	};

@@ -317,7 +317,7 @@ static void objects(void **state)
 		{ROOT, "DELETE", "/v1/accounts/sub", NULL, 200, ""},
 		{ROOT, "DELETE", "/v1/accounts/top", NULL, 200, ""},
 		{ROOT, "PUT", "/v1/qos/fast", NULL, 201, ""},
-		{DAEMON, "POST", "/v1/jobs", SUBMIT("\"qos\":\"fast\",\"hold\":\"u\""), 201, "\"id\":\"7.bare\""},
+		{DAEMON, "POST", "/v1/jobs", SUBMIT("\"hold\":\"u\""), 201, "\"id\":\"7.bare\""},
 		{ROOT, "DELETE", "/v1/jobs/7", NULL, 200, ""},
 		{ROOT, "DELETE", "/v1/qos/fast", NULL, 200, ""},
 		{ROOT, "PUT", "/v1/reservations/r", NULL, 201, ""},
@@ -355,7 +355,7 @@ static void objects(void **state)
 	TABLE(rows);
 }
 
-#define LIMIT "{\"normal\":10,\"priority\":0,\"emergency\":0,\"interactive\":0}"
+#define LIMIT "{\"normal\":10,\"priority\":0,\"interactive\":0}"
 
 static void books(void **state)
 {

@@ -29,11 +29,12 @@ static const char about[] =
 	"    curl --unix-socket \"$SHUNT_HOME/run/shuntd.sock\" http://shunt/v1/jobs\n\n"
 	"From other machines the same is asked over TLS 1.3, with a token:\n\n"
 	"    curl --cacert ca.crt -H \"Authorization: Bearer $TOKEN\" https://pine:7722/v1/jobs\n\n"
-	"Instants are seconds since 1970 (UTC), durations seconds, memory KiB. What is not known is null. A change is answered "
-	"when it is on disk. Any request can be answered with 400 (a path, parameter, header or body that can't be read), 404 "
-	"`not_found` (no such path), 405 (no such method there), 413 (a body that is too large: 4 MiB, of submissions 64 MiB "
-	"unless configured otherwise), 429 and 503 (too many connections or requests). A request that is not HTTP, or whose "
-	"head has more than 60 KB, is refused by the HTTP library with 400, 414 or 431, without a JSON body.\n";
+	"Instants are seconds since 1970 (UTC), durations seconds, memory KiB. What is not known is null. A body with a member "
+	"that is not described is refused. A change is answered when it is on disk. Any request can be answered with 400 (a "
+	"path, parameter, header or body that can't be read), 404 `not_found` (no such path), 405 (no such method there), 413 (a "
+	"body that is too large: 4 MiB, of submissions 64 MiB unless configured otherwise), 429 and 503 (too many connections or "
+	"requests). A request that is not HTTP, or whose head has more than 60 KB, is refused by the HTTP library with 400, 414 "
+	"or 431, without a JSON body.\n";
 
 /* ---- values ---- */
 
@@ -629,7 +630,7 @@ static void openapi_write(struct strbuf *out)
 	vec_free(&d.named);
 }
 
-const struct schema openapi_answer = {0}; /* any members: OpenAPI defines them */
+const struct schema openapi_answer = {.open = true}; /* OpenAPI defines its members */
 
 void api_openapi(struct server *s, const struct call *c)
 {

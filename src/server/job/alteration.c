@@ -31,6 +31,8 @@ static bool is_selection(const char *key)
 	return strcmp(key, "ids") == 0 || strcmp(key, "filter") == 0 || strcmp(key, "force") == 0;
 }
 
+static const struct schema alterable = {.fields = job_members, .in = AT_ALTER};
+
 static int members_check(const json_t *args, bool running, struct err *err)
 {
 	const char *key;
@@ -41,6 +43,8 @@ static int members_check(const json_t *args, bool running, struct err *err)
 		const struct field *f = field_find(job_members, AT_ALTER, key, NULL);
 		if (is_selection(key))
 			continue;
+		if (!f && !field_find(job_members, AT_SUBMIT, key, NULL))
+			return schema_refuse_name(&alterable, key, err);
 		if (running && !(f && f->in & RUNNING))
 			return err_code(err, CODE_BAD_STATE, "%s of a running job can't be changed", key);
 		if (!f)

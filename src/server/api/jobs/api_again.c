@@ -18,6 +18,7 @@
 #include "server/api/frame/api.h"
 #include "server/api/frame/call.h"
 #include "server/api/frame/request.h"
+#include "server/api/frame/schemas.h"
 #include "server/api/jobs/counts.h"
 #include "server/api/jobs/submit_work.h"
 #include "server/api/jobs/submitted.h"
@@ -91,7 +92,9 @@ static int again_read(struct server *s, const struct call *c, uint32_t *ret_id, 
 		return rc;
 	if (*ret_array)
 		json_object_set_new(*ret, "array", json_string(p->array_text));
-	json_object_del(*ret, "hold"); /* what it has now was not submitted */
+	/* what it has now, and where it came from, was not submitted */
+	json_object_del(*ret, "hold");
+	json_object_del(*ret, "site");
 	return 0;
 }
 
@@ -114,8 +117,10 @@ static int again_make(struct server *s, const struct call *c, json_t **ret, stru
 	json_t *job = NULL;
 	struct array *a;
 	uint32_t id;
-	int rc = again_read(s, c, &id, &a, &job, err);
+	int rc = schema_check_names(&again_body, c->body, err);
 
+	if (rc == 0)
+		rc = again_read(s, c, &id, &a, &job, err);
 	if (rc == 0 && entry_get(s, id)->spec->uid != c->w->uid)
 		rc = err_code(err, CODE_FORBIDDEN, "job %.100s is not yours: only %s can submit it again", c->name,
 			      word_text(s, entry_get(s, id)->spec->owner));

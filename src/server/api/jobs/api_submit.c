@@ -24,6 +24,7 @@
 #include "server/api/frame/api.h"
 #include "server/api/frame/call.h"
 #include "server/api/frame/request.h"
+#include "server/api/frame/schemas.h"
 #include "server/api/jobs/guarantee.h"
 #include "server/api/jobs/joblist.h"
 #include "server/api/jobs/refused.h"
@@ -92,7 +93,8 @@ static int read_one(struct server *s, struct submit_work *w, json_t *job, struct
 
 	if (w->hook && w->jobs.n < w->hook->answers.n)
 		hook_changes_apply(job, w->hook->answers.v[w->jobs.n].changes);
-	json_object_del(job, "site");
+	if (schema_check_names(&whatif_body, job, err) < 0)
+		return w->bulk ? err_prefix(err, -EINVAL, "jobs[%zu]", w->jobs.n) : -EINVAL;
 	if (w->who.by == BY_SITE && json_is_object(job)) {
 		const struct token_record *t = token_find(s, w->who.token);
 		json_object_set_new(job, "site", json_string(t ? t->name : "unknown"));
@@ -475,8 +477,8 @@ static bool submit_now(struct server *s, struct submit_work *w)
 			json_array_size(list));
 		submit_refuse(s, w, &err);
 	} else {
-		if (!w->bulk)
-			rc = read_one(s, w, w->body, &err);
+		rc = w->bulk ? schema_check_names(submission_body.either, w->body, &err)
+			     : read_one(s, w, w->body, &err);
 		json_array_foreach((json_t *)list, i, job) if (w->bulk && rc == 0) rc = read_one(s, w, job, &err);
 		if (rc == 0)
 			rc = hook_covers(w, &err);

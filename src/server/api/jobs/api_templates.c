@@ -88,6 +88,11 @@ void api_template_put(struct server *s, const struct call *c)
 	struct err err;
 
 	call_read(c, &x);
+	if (schema_check_names(&whatif_body, x.job, &err) < 0) {
+		err_prefix(&err, -EINVAL, "job");
+		api_refuse(c->r, &err);
+		return;
+	}
 	if (!conf_node_name_good(c->name)) {
 		http_error(
 			c->r, CODE_BAD_REQUEST,

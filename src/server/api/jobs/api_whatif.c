@@ -292,7 +292,8 @@ void api_whatif(struct server *s, const struct call *c)
 
 	w->r = c->r;
 	trial_enter(s, &w->trial);
-	if (!body || submission_read(s, c->w, body, false, request_arena(c->r), &w->x, &err) < 0) {
+	if (!body || schema_check_names(&whatif_body, body, &err) < 0 ||
+	    submission_read(s, c->w, body, false, request_arena(c->r), &w->x, &err) < 0) {
 		trial_leave(s);
 		api_refuse(c->r, &err);
 		whatif_free(s, w);

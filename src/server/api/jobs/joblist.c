@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/jsonread.h"
 #include "base/strbuf.h"
+#include "server/api/frame/schemas.h"
 
 /* values and bytes of a job in a list, at most, since each is read in one step */
 #define VALUES_MAX 20000
@@ -39,8 +40,8 @@ bool joblist_begins(const char *text, size_t n, size_t *at)
 	       skip(text, n, at, "[") && !skip(text, n, &(size_t){*at}, "]");
 }
 
-/* Checks what follows the last job: the end of the list, perhaps other keys, and the end of the
- * object. */
+/* Checks what follows the last job: the end of the list and of the object, which has no other
+ * member. */
 static int rest_check(const char *text, size_t n, size_t at, size_t jobs, struct err *err)
 {
 	struct strbuf rest = {0};
@@ -66,8 +67,9 @@ static int rest_check(const char *text, size_t n, size_t at, size_t jobs, struct
 	strbuf_fini(&rest);
 	if (!others)
 		return err_set(err, -EINVAL, "the body is not JSON: after the list of jobs: %s", error.text);
+	int rc = schema_check_names(submission_body.either, others, err);
 	json_decref(others);
-	return 0;
+	return rc;
 }
 
 json_t *joblist_next(const char *text, size_t n, size_t *at, size_t jobs, struct err *err)

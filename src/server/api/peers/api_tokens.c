@@ -357,7 +357,7 @@ static const struct field join_fields[] = {
 	 MEMBER(struct join, proof)},
 	{0},
 };
-static const struct schema join_known = {.fields = join_fields};
+static const struct schema join_known = {.fields = join_fields, .open = true};
 /* checked only once the token is known to be valid */
 const struct schema join_body = {.fields = join_fields, .late = true};
 
