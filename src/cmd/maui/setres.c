@@ -69,32 +69,36 @@ static void change_add(json_t *list, const char *name, const char *value)
 		json_array_append_new(list, json_pack("{s:s,s:s,s:s}", "op", "set", "name", name, "value", value));
 }
 
-/* Parses Maui's HH[:MM[:SS]][_MO[/DD[/YY]]]: the next such time, or on a day. */
+/* Parses Maui's [HH[:MM[:SS]]][_MO[/DD[/YY]]]: the next such time, or on a day. As in Maui, what
+ * is not given of the hour and the date is that of now. */
 static bool maui_time(const char *text, int64_t now, int64_t *ret)
 {
-	int h = 0, m = 0, s = 0, month = 0, day = 0, year = 0, used = 0;
+	int h = 0, m = 0, s = 0, month = 0, day = 0, year = 0, used = 0, end = 0, given = 0;
+	int clock = (int)strcspn(text, "_");
 	time_t at = (time_t)now;
 	struct tm tm;
-	const char *date = strchr(text, '_');
 
-	if (strlen(text) > 20 || strspn(text, "0123456789:_/") != strlen(text) ||
-	    sscanf(text, "%2d%n:%2d%n:%2d%n", &h, &used, &m, &used, &s, &used) < 1 ||
-	    (text[used] && text[used] != '_') || h > 23 || m > 59 || s > 59)
+	if (strlen(text) > 20 || strspn(text, "0123456789:_/") != strlen(text) || !*text)
+		return false;
+	if (clock > 0 && sscanf(text, "%2d%n:%2d%n:%2d%n", &h, &used, &m, &used, &s, &used) < 1)
+		return false;
+	if (text[clock])
+		given = sscanf(text + clock, "_%2d%n/%2d%n/%4d%n", &month, &end, &day, &end, &year, &end);
+	if (used != clock || text[clock + end] || h > 23 || m > 59 || s > 59)
 		return false;
 	localtime_r(&at, &tm);
-	tm.tm_hour = h;
+	tm.tm_hour = clock > 0 ? h : tm.tm_hour;
 	tm.tm_min = m;
 	tm.tm_sec = s;
-	if (date) {
-		int n = sscanf(date, "_%2d/%2d/%4d", &month, &day, &year);
-		if (n == 3)
-			tm.tm_year = year < 100 ? year + 100 : year - 1900;
-		if (n < 2 || month < 1 || month > 12 || day < 1 || day > month_days(month, tm.tm_year + 1900))
-			return false;
-		tm.tm_mon = month - 1;
+	if (given == 3)
+		tm.tm_year = year < 100 ? year + 100 : year - 1900;
+	if (given >= 2)
 		tm.tm_mday = day;
-	}
-	*ret = date ? instant_local(&tm, false) : instant_next(&tm, now);
+	if (given >= 1)
+		tm.tm_mon = month - 1;
+	if (given && (month < 1 || month > 12 || tm.tm_mday < 1 || tm.tm_mday > month_days(month, tm.tm_year + 1900)))
+		return false;
+	*ret = given ? instant_local(&tm, false) : instant_next(&tm, now);
 	return true;
 }
 
@@ -108,7 +112,10 @@ static int time_add(const struct command *c, json_t *list, const char *name, con
 	if (!text)
 		return EXIT_OK;
 	if (!maui_time(text, now, &at) && instant_parse(text, now, &at, &err) < 0)
-		return command_misused(c, "--%s %s: %s", name, text, err.text);
+		return command_misused(
+			c, "--%s %s: %s", name, text,
+			strchr(text, '_') ? "Maui's form is [HH[:MM[:SS]]]_MO[/DD[/YY]], with a day that the month has"
+					  : err.text);
 	change_add(list, name, instant_utc(at, utc, sizeof utc));
 	return EXIT_OK;
 }
