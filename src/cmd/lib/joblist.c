@@ -3,6 +3,7 @@
  */
 #include "cmd/lib/joblist.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,7 +173,7 @@ void joblist_fini(struct joblist *l)
 
 void column_add(struct strbuf *out, const char *text, int width)
 {
-	int most = abs(width), used = 0;
+	int most = width < 0 ? INT_MAX : width, used = 0;
 	size_t n = 0;
 	int32_t c;
 
@@ -181,11 +182,11 @@ void column_add(struct strbuf *out, const char *text, int width)
 		used++;
 	for (int k; (k = utf8_next(text + n, &c)) > 0 && used + 1 <= most; n += (size_t)k)
 		used += utf8_columns(c);
-	if (width < 0)
-		strbuf_blanks(out, most - used);
+	for (; width < 0 && used > -width && text[n - 1] == ' '; n--)
+		used--;
+	strbuf_blanks(out, -width - used);
 	strbuf_add(out, text, n);
-	if (width > 0)
-		strbuf_blanks(out, most - used);
+	strbuf_blanks(out, width - used);
 	strbuf_puts(out, " ");
 }
 

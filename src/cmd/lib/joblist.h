@@ -79,8 +79,9 @@ void joblist_object(struct joblist *l, const json_t *job);
 const char *joblist_text(struct joblist *l, int column, char *const *cell);
 void joblist_fini(struct joblist *l);
 
-/* Appends text in `width` columns: cut, or padded with blanks (on the left if negative), and a
- * blank after it. */
+/* Appends text in `width` columns, and a blank after it. What is shorter is padded with blanks, on
+ * the left if `width` is negative; what is longer is cut. A number, which is aligned right, is not
+ * cut: it would become another one. */
 void column_add(struct strbuf *out, const char *text, int width);
 /* Creates a table for a listing; adds a job to it. `first` is the listing's first column. */
 struct table *joblist_table(const struct joblist *l, int first);
