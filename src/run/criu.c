@@ -222,7 +222,7 @@ int criu_check(const struct identity *who, struct err *err)
 			"CRIU would open this job's files with root's rights when it restores the job, so it saves root's jobs only "
 			"(SHUNT_CRIU_TRUSTS_USERS in the administrator's guide)");
 	if (!init_path())
-		return err_set(err, -ENOENT, "the program shunt-init, which belongs to Shunt, is missing on this host");
+		return err_set(err, -ENOENT, CRIU_LACKS_INIT);
 	int r = program_run(argv, why);
 	if (r)
 		return err_set(err, -ENOTSUP, "this host can't save jobs with CRIU: %s",

@@ -35,6 +35,7 @@ int images_path(const char *named, char *ret, size_t size, struct err *err);
  * as root and following links, so a user who replaces files with links gets access to root's files.
  * So only root's jobs are accepted, unless $SHUNT_CRIU_TRUSTS_USERS of the daemon is "yes". */
 int criu_check(const struct identity *who, struct err *err);
+#define CRIU_LACKS_INIT "the program shunt-init, which belongs to Shunt, is missing on this host"
 /* Returns the words to put before a job's program: the path of shunt-init, which is next to the
  * running program, and the user that the program is to run as; NULL if it is missing. The next call
  * overwrites them. */

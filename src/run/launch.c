@@ -124,16 +124,18 @@ static int user_become(const struct launch *l)
 	return 0;
 }
 
-/* Prepares shunt-init, the first word of `ret`, which stays root and runs the job's program as the
+/* Prepares shunt-init, the first word returned, which stays root and runs the job's program as the
  * user. Until then files are accessed with the user's rights. */
-static int init_become(const struct launch *l, char ***ret)
+static char **init_become(const struct launch *l)
 {
 	launch_place(l);
-	*ret = criu_init(l->who, l->o->tag);
-	if (!*ret)
-		return -ENOENT;
+	char **init = criu_init(l->who, l->o->tag);
+	if (!init) {
+		snprintf(l->trouble, TROUBLE_SIZE, "%s: install Shunt again there", CRIU_LACKS_INIT);
+		_exit(126);
+	}
 	rights_begin(l->who);
-	return 0;
+	return init;
 }
 
 static void signals_clear(void)
@@ -162,7 +164,11 @@ void launch_job(const struct launch *l)
 	session_say(l);
 	streams_set(l);
 	char **init = NULL;
-	int r = launch_has_init(l) ? init_become(l, &init) : user_become(l);
+	int r = 0;
+	if (launch_has_init(l))
+		init = init_become(l);
+	else
+		r = user_become(l);
 	if (r) {
 		snprintf(l->trouble, TROUBLE_SIZE, "it can't become user %s: %s", l->o->user, strerror(-r));
 		_exit(126);
