@@ -67,7 +67,7 @@ static int put(const char *dir, const struct offer *l, const struct offline_ques
 	int rc = 0;
 
 	if (*l->lease && !q->token)
-		return err_set(err, -EOPNOTSUPP, "no server is running");
+		return -EOPNOTSUPP;
 	if (*l->lease) {
 		if ((rc = nonce_make(nonce, err)) == 0)
 			rc = token_parse(q->token, &t, err);
@@ -267,7 +267,7 @@ static int read_jobs(const char *dir, const struct offer *l, const struct offlin
 		id = url_unquote(rest + 1, strcspn(rest + 1, "?"));
 		job = strchr(id, '/') ? NULL : offline_find(seen->jobs, id);
 		if (strchr(id, '/'))
-			rc = err_set(err, -EOPNOTSUPP, "no server is running");
+			rc = -EOPNOTSUPP;
 		else if (job)
 			reply_set(ret, 200, json_incref(job));
 		else
