@@ -149,7 +149,7 @@ export const sentences: Record<string, string> = {
   'shell "{1}" must be an absolute path (-S /bin/bash)': 'o shell "{1}" deve ser um caminho absoluto (-S /bin/bash)',
   'workdir "{1}" must be an absolute path': 'o diretório "{1}" deve ser um caminho absoluto',
   '{1} "{2}" must be LOCAL_PATH@HOST:PATH, several of them joined by commas': '{1} "{2}" deve ter a forma CAMINHO_LOCAL@MÁQUINA:CAMINHO, vários deles separados por vírgulas',
-  "{1} needs an estimate, a deadline and a budget: -l estimate=1:00:00,deadline=+3h,budget=2": "{1} precisa de duração estimada, prazo e orçamento: -l estimate=1:00:00,deadline=+3h,budget=2",
+  "a job with {1} needs {2} as well: -l estimate=1:00:00,deadline=+3h,budget=2": "são precisos duração estimada, prazo e orçamento: -l estimate=1:00:00,deadline=+3h,budget=2",
   "an estimate needs a budget as well: -l budget=HOURS ('shunt whatif' shows the price)": "uma duração estimada também precisa de um orçamento: -l budget=HORAS ('shunt whatif' mostra o preço)",
   "class: unknown class {1} (known: {2})": "classe desconhecida: {1} (conhecidas: {2})",
   "restart: job {1} has no checkpoint to restart from": "o trabalho {1} não tem checkpoint de onde recomeçar",

@@ -167,10 +167,10 @@ int read_libra(const struct server *s, const json_t *job, struct submission *ret
 	if (rc < 0 || (!ret->text.estimate && budget == LIBRA_NO_BUDGET))
 		return rc;
 	if (!ret->text.estimate || p->kind != KIND_QOS)
-		return err_set(
-			err, -EINVAL,
-			"%s needs an estimate, a deadline and a budget: -l estimate=1:00:00,deadline=+3h,budget=2",
-			ret->text.estimate ? "an estimate" : "a budget");
+		return err_set(err, -EINVAL,
+			       "a job with %s needs %s as well: -l estimate=1:00:00,deadline=+3h,budget=2",
+			       ret->text.estimate ? "an estimate" : "a budget",
+			       ret->text.estimate ? "a deadline and a budget" : "an estimate and a deadline");
 	spec_rare(p)->libra = (struct libra_terms){
 		.estimate = ret->text.estimate,
 		.window = p->deadline > s->clock->now ? p->deadline - s->clock->now : 1,
