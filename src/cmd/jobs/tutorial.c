@@ -217,8 +217,10 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 	struct tour t = {.c = c, .asks = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)};
 	const char *tmp = getenv("TMPDIR");
+	const size_t all = sizeof steps / sizeof *steps;
 	char directory[PATH_MAX];
 	int code = EXIT_OK;
+	size_t done = 0;
 
 	if (!show_open(c, &t.client))
 		return EXIT_FAILED;
@@ -230,10 +232,13 @@ static int run(const struct command *c, const void *arguments, const struct oper
 	setenv("PWD", directory, 1);
 	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) /* calls are not restarted after it */
 		sigaction(ends[i], &(struct sigaction){.sa_handler = on_signal}, NULL);
-	for (size_t i = 0; i < sizeof steps / sizeof *steps && code == EXIT_OK && (i == 0 || next_asked(&t)); i++)
-		code = step_run(&t, &steps[i]);
+	for (; done < all && code == EXIT_OK && (done == 0 || next_asked(&t)); done++)
+		code = step_run(&t, &steps[done]);
 	if (interrupted)
 		printf("\nThe tour has been stopped. Its jobs are deleted.\n");
+	else if (code == EXIT_OK && done < all)
+		printf("\nThe input ended after step %zu of %zu, and the tour with it. Its jobs are deleted. 'shunt tutorial' begins again.\n",
+		       done, all);
 	else if (code == EXIT_OK)
 		printf("\nThat was all. 'shunt help' lists the commands; docs/user-guide.md has the rest.\n");
 	fflush(stdout);
