@@ -86,7 +86,8 @@ static bool here_holds(const struct broker_options *o, const struct bag_need *ne
 	int64_t cpus = o->cpus / o->workers, gpus = o->gpus / o->workers, memory = o->memory / o->workers;
 	if (need->cpus <= cpus && need->gpus <= gpus && (o->memory < 0 || need->memory <= memory))
 		return true;
-	strbuf_printf(why, "; a worker here has %g CPUs, %" PRId64 " GPUs", (double)cpus / BAG_CPU, gpus);
+	strbuf_printf(why, "; a worker here has %g CPU%s, %" PRId64 " GPU%s", (double)cpus / BAG_CPU,
+		      cpus == BAG_CPU ? "" : "s", gpus, gpus == 1 ? "" : "s");
 	if (o->memory >= 0)
 		strbuf_printf(why, " and %s of memory", memory_human(memory, part, sizeof part));
 	strbuf_puts(why, " (see --cpus, --gpus, --memory and --workers)");

@@ -161,9 +161,10 @@ bool cluster_nodes(struct cluster *c, const struct provider_plan *plan)
 	if (!any)
 		return false;
 	strbuf_clear(&c->why);
-	strbuf_printf(&c->why, "the largest node of %s has %" PRId64 " CPUs", c->place, most.cpus);
+	strbuf_printf(&c->why, "the largest node of %s has %" PRId64 " CPU%s", c->place, most.cpus,
+		      most.cpus == 1 ? "" : "s");
 	if (most.gpus != INT64_MAX)
-		strbuf_printf(&c->why, ", %" PRId64 " GPUs", most.gpus);
+		strbuf_printf(&c->why, ", %" PRId64 " GPU%s", most.gpus, most.gpus == 1 ? "" : "s");
 	if (most.memory != INT64_MAX)
 		strbuf_printf(&c->why, " and %s of memory", memory_human(most.memory, part, sizeof part));
 	cluster_reshape(c);

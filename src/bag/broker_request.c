@@ -94,8 +94,9 @@ static void outgrown(struct cluster *c, const struct bag_need *need, const struc
 	char most[32];
 
 	need_format(need, &words);
-	strbuf_printf(&text, "%s: tasks that need %s can't run there: it grants %" PRId64 " CPUs for %s at most",
-		      c->place, strbuf_text(&words), now->procs, duration_human(now->time, most, sizeof most));
+	strbuf_printf(&text, "%s: tasks that need %s can't run there: it grants %" PRId64 " CPU%s for %s at most",
+		      c->place, strbuf_text(&words), now->procs, now->procs == 1 ? "" : "s",
+		      duration_human(now->time, most, sizeof most));
 	cluster_warn(c, text.text);
 	strbuf_fini(&text);
 	strbuf_fini(&words);

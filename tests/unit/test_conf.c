@@ -345,8 +345,8 @@ static void test_check(void **state)
 		{"nodes = 2x4\nnmae = x\n[api]\nrate = -1\n", false, 2, NULL},
 		{"nodes = none\n", false, 0,
 		 "F:1: warning: nodes = none, and no port for others to join (listen in [cluster]): no job can run\n"
-		 "F: 1 options, which the server takes\n"},
-		{"nodes = none\n", true, 0, "F: 1 options, all right\n"},
+		 "F: 1 option, which the server takes\n"},
+		{"nodes = none\n", true, 0, "F: 1 option, all right\n"},
 		{"nodes = none\n[cluster]\nlisten = none\n", true, 0,
 		 "F:1: warning: nodes = none, and no port for others to join (listen in [cluster]): no job can run\n"
 		 "F: 2 options, which the server takes\n"},
@@ -359,14 +359,14 @@ static void test_check(void **state)
 		{"[cluster]\naddress = a.b\nmunge = yes\nhealth = /bin/true\n", true, 0, "F: 3 options, all right\n"},
 		{"[page]\nlisten = 443\n", false, 0,
 		 "F:2: warning: the page is shown over TLS: listen in [page] needs certificate and key\n"
-		 "F: 1 options, which the server takes\n"},
+		 "F: 1 option, which the server takes\n"},
 		{"[page]\nlisten = 443\ncertificate = /c\n", false, 0,
 		 "F:2: warning: the page is shown over TLS: listen in [page] needs certificate and key\n"
 		 "F: 2 options, which the server takes\n"},
 		{"[page]\nlisten = 443\ncertificate = /c\nkey = /k\n", false, 0, "F: 3 options, all right\n"},
 		{"[page]\nkey = /k\n", false, 0,
 		 "F:2: warning: certificate and key in [page] mean nothing without listen\n"
-		 "F: 1 options, which the server takes\n"},
+		 "F: 1 option, which the server takes\n"},
 		{"[page]\nkey = /k\ncertificate = /c\n", false, 0,
 		 "F:3: warning: certificate and key in [page] mean nothing without listen\n"
 		 "F: 2 options, which the server takes\n"},
@@ -380,7 +380,7 @@ static void test_check(void **state)
 		 "F: 2 options, which the server takes\n"},
 		{"[cluster]\nhealth_timeout = 3\n", true, 0,
 		 "F:2: warning: health_every and health_timeout mean nothing without health\n"
-		 "F: 1 options, which the server takes\n"},
+		 "F: 1 option, which the server takes\n"},
 		{"[api]\nconnections = 5\nconnections_per_user = 6\n", false, 0,
 		 "F:3: warning: connections_per_user is more than connections\nF: 2 options, which the server takes\n"},
 		{"[api]\nconnections = 5\nconnections_per_user = 5\n", false, 0, "F: 2 options, all right\n"},
@@ -395,14 +395,14 @@ static void test_check(void **state)
 		{"[cluster]\nlisten = 7722\nhealth = D/none\n", false, 0,
 		 "F:3: warning: health: D/none: No such file or directory (on this machine; each node needs its own)\n"
 		 "F: 2 options, which the server takes\n"},
-		{"[run]\nprologue = D/own\n", false, 0, "F: 1 options, all right\n"},
+		{"[run]\nprologue = D/own\n", false, 0, "F: 1 option, all right\n"},
 		{"[run]\nprologue = D\n", false, 0,
-		 "F:2: warning: prologue: D is not executable (chmod +x)\nF: 1 options, which the server takes\n"},
+		 "F:2: warning: prologue: D is not executable (chmod +x)\nF: 1 option, which the server takes\n"},
 		{"[run]\nprologue = D/any\nepilogue = D/open/own\n", false, 0,
 		 "F:2: warning: prologue: others may write D/any or a directory of its path, and so run what they like as root\n"
 		 "F:3: warning: epilogue: others may write D/open/own or a directory of its path, and so run what they like as root\n"
 		 "F: 2 options, which the server takes\n"},
-		{"[run]\nepilogue = D/sticky/own\n", false, 0, "F: 1 options, all right\n"},
+		{"[run]\nepilogue = D/sticky/own\n", false, 0, "F: 1 option, all right\n"},
 		{"[cluster]\nlisten = 7722\ntopology = D/none\n", false, 1, NULL},
 	};
 	static const struct {
@@ -453,7 +453,7 @@ static void test_check(void **state)
 		assert_int_equal(conf_check(path, false, &out, &err), 0);
 		names_put(
 			"F: warning: others may write this file, and it names programs that root runs: chown root and chmod go-w it\n"
-			"F: 1 options, which the server takes\n",
+			"F: 1 option, which the server takes\n",
 			dir, path, &wanted);
 		assert_string_equal(strbuf_text(&out), strbuf_text(&wanted));
 	}

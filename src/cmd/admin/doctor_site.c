@@ -180,7 +180,8 @@ void doctor_site(struct doctor *d)
 		doctor_find(
 			d, LEVEL_WARNING, "store",
 			"look for the cause in the server's log, check the disk, and make a backup with 'shunt backup'",
-			"%lld commits failed since the server started, and were repeated", (long long)failed);
+			"%lld commit%s failed since the server started, and %s repeated", (long long)failed,
+			failed == 1 ? "" : "s", failed == 1 ? "was" : "were");
 	doctor_fine(d, "store", "%s, last written %s", object_text(d->site, "store"),
 		    committed ? instant_near(committed, d->now, when, sizeof when) : "before this start");
 	doctor_fine(d, "disk", "the server's directories have room");

@@ -52,7 +52,8 @@ static void print(const json_t *answer)
 	if (!json_is_true(json_object_get(answer, "complete")))
 		printf("The server is still adding up what was used. Ask again in a moment.\n");
 	else if (json_array_size(json_object_get(answer, "shares")) == 0)
-		printf("Nobody has used anything in the last %lld days.\n", window * depth);
+		printf("Nobody has used anything in the last %lld day%s.\n", window * depth,
+		       window * depth == 1 ? "" : "s");
 	else
 		shares_print(answer);
 }

@@ -184,8 +184,8 @@ static int conclude(const struct command *c, const struct broker_summary *s, con
 			"%u of %u tasks failed; 'shunt bag results --failed %s' shows them, 'shunt bag retry %s' runs them again",
 			s->counts.aside, s->tasks, dir, dir);
 	else if (terminal)
-		fprintf(stderr, "%u tasks done in %s, %.0f/s. Results: shunt bag results %s\n", s->counts.done,
-			duration_human(s->took / 1000000, took, sizeof took),
+		fprintf(stderr, "%u task%s done in %s, %.0f/s. Results: shunt bag results %s\n", s->counts.done,
+			s->counts.done == 1 ? "" : "s", duration_human(s->took / 1000000, took, sizeof took),
 			s->took ? (double)(s->counts.done - s->before) * 1e6 / (double)s->took : 0, dir);
 	return s->counts.aside || rest ? EXIT_FAILED : EXIT_OK;
 }

@@ -200,8 +200,8 @@ static int dsh_run(const struct command *c, const void *arguments, char **argv)
 	else if (a->host)
 		r.worst = command_fail(c, "%s is not a node of this job", a->host);
 	else
-		r.worst = command_fail(c, "-n %lld: the node file has %zu lines, from 0", (long long)a->node,
-				       r.hosts.line.n);
+		r.worst = command_fail(c, "-n %lld: the node file has %zu line%s, from 0", (long long)a->node,
+				       r.hosts.line.n, r.hosts.line.n == 1 ? "" : "s");
 	jobhosts_fini(&r.hosts);
 	vec_free(&r.task);
 	return r.worst;

@@ -62,7 +62,7 @@ static int described(const struct command *c, struct client *client, const char 
 		else if (object_number(reply.json, "start", 0) > 0)
 			starts_print("job", cpus, wall, reply.json, "start", "end");
 		else
-			printf("job of %" PRId64 " procs would not start: %s\n", cpus,
+			printf("job of %" PRId64 " proc%s would not start: %s\n", cpus, cpus == 1 ? "" : "s",
 			       object_text(reply.json, "reason"));
 		code = object_number(reply.json, "start", 0) > 0 ? EXIT_OK : EXIT_FAILED;
 		reply_fini(&reply);

@@ -158,9 +158,10 @@ static int status(const struct command *c, const void *arguments, const struct o
 		json_dumpf(o, stdout, JSON_INDENT(2));
 		putchar('\n');
 	} else if (code == EXIT_OK) {
-		printf("Pool %s, station %s, policy %s: %lld tasks run or wait here, %lld of this machine's wait for a station.\n",
-		       object_text(o, "pool"), object_text(o, "name"), object_text(o, "policy"),
-		       (long long)object_number(o, "tasks", 0), (long long)object_number(o, "waiting", 0));
+		long long tasks = object_number(o, "tasks", 0), waiting = object_number(o, "waiting", 0);
+		printf("Pool %s, station %s, policy %s: %lld task%s or wait%s here, %lld of this machine's wait%s for a station.\n",
+		       object_text(o, "pool"), object_text(o, "name"), object_text(o, "policy"), tasks,
+		       tasks == 1 ? " runs" : "s run", tasks == 1 ? "s" : "", waiting, waiting == 1 ? "s" : "");
 		listing_print(json_object_get(o, "stations"), station_columns, NULL);
 	}
 	json_decref(o);

@@ -337,8 +337,9 @@ static int serve(struct spawn *s)
 		if (pool_wire_flush(&s->wire) == 0 && !(fds[0].revents & ~POLLOUT))
 			continue;
 		if (pool_wire_fill(&s->wire) <= 0)
-			return command_fail(s->command, "the pool's daemon has ended: %lld tasks have no result",
-					    (long long)(s->left + s->never));
+			return command_fail(s->command, "the pool's daemon has ended: %lld task%s no result",
+					    (long long)(s->left + s->never),
+					    s->left + s->never == 1 ? " has" : "s have");
 		while ((rc = pool_wire_next(&s->wire, &head, &data, &n)) > 0) {
 			frame_take(s, head, data, n);
 			json_decref(head);

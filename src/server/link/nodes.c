@@ -309,9 +309,10 @@ int nodes_join(struct server *s, const char *name, const json_t *facts, const ch
 	world_node_size(s, node, &total);
 	world_changed(s);
 	world_node_store(s, node);
-	server_log(s, SEVERITY_NOTICE, "node %s has joined: %lld CPUs, %s, %lld GPUs", name,
-		   (long long)node_cpus(&s->cluster->nodes.v[node]),
-		   memory_human(total.v[RES_MEM], memory, sizeof memory), (long long)total.v[RES_GPU]);
+	int64_t cpus = node_cpus(&s->cluster->nodes.v[node]), gpus = total.v[RES_GPU];
+	server_log(s, SEVERITY_NOTICE, "node %s has joined: %lld CPU%s, %s, %lld GPU%s", name, (long long)cpus,
+		   cpus == 1 ? "" : "s", memory_human(total.v[RES_MEM], memory, sizeof memory), (long long)gpus,
+		   gpus == 1 ? "" : "s");
 	return 0;
 }
 

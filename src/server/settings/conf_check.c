@@ -165,7 +165,8 @@ int conf_check(const char *path, bool system, struct strbuf *out, struct err *er
 			contradictions_check(&k, system);
 		rc = report.mistakes + topology_check(&k);
 		if (rc == 0)
-			strbuf_printf(out, "%s: %d options, %s\n", path, report.options,
+			strbuf_printf(out, "%s: %d option%s, %s\n", path, report.options,
+				      report.options == 1 ? "" : "s",
 				      k.warnings ? "which the server takes" : "all right");
 	}
 	strbuf_fini(&report.text);

@@ -159,10 +159,10 @@ void api_site_delete(struct server *s, const struct call *c)
 		return;
 	}
 	if (n) {
-		http_error(
-			c->r, CODE_BAD_STATE,
-			"%lld jobs are at site %.60s or on their way there: wait for them, move or delete them first.",
-			(long long)n, c->name);
+		http_error(c->r, CODE_BAD_STATE,
+			   "%lld job%s at site %.60s or on the way there: wait for %s, or move or delete %s first.",
+			   (long long)n, n == 1 ? " is" : "s are", c->name, n == 1 ? "it" : "them",
+			   n == 1 ? "it" : "them");
 		return;
 	}
 	audit_record(s, c->w, "server", c->name, "site removed", NULL, NULL);
