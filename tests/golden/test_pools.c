@@ -8,6 +8,7 @@
  * process of its own, since it has static state. After an intended change `SHUNT_GOLDEN=write`
  * records it: look at the difference.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -221,7 +222,10 @@ int __wrap_discover_open(bool listen)
 void __wrap_discover_send(int fd, const struct discover *d);
 void __wrap_discover_send(int fd, const struct discover *d)
 {
-	say("announce %s, port %d", d->name, d->port);
+	char only[INET_ADDRSTRLEN];
+
+	inet_ntop(AF_INET, &d->only, only, sizeof only);
+	say("announce %s, port %d, %s %s", d->name, d->port, d->only.s_addr ? "from" : "all of", only);
 }
 
 void __wrap_discover_answer(int fd, const struct discover *d, const struct sockaddr_in *to);
