@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/logline.h"
+#include "base/tcp.h"
 #include "station/discover.h"
 #include "station/pool_internal.h"
 
@@ -50,14 +51,11 @@ void discover_tick(struct pool *p, int64_t now)
 /* Returns the address at which "ADDRESS:PORT" listens; INADDR_ANY: all, or a name. */
 static struct in_addr listens_at(const char *listen)
 {
-	const char *colon = strrchr(listen, ':');
-	char text[INET_ADDRSTRLEN] = "";
+	char host[INET_ADDRSTRLEN], port[8];
 	struct in_addr a = {INADDR_ANY};
 
-	if (colon && (size_t)(colon - listen) < sizeof text)
-		memcpy(text, listen, (size_t)(colon - listen));
-	if (inet_pton(AF_INET, text, &a) != 1)
-		a.s_addr = INADDR_ANY;
+	if (where_parse(listen, host, sizeof host, port, sizeof port, NULL) == 0)
+		inet_pton(AF_INET, host, &a);
 	return a;
 }
 
