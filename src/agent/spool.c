@@ -50,7 +50,7 @@ struct spool {
 	struct offer offer; /* current offer; tray "": none */
 	VEC(struct closed_tray) trays;
 	VEC(struct item) items; /* sorted by number */
-	size_t under_way, over;
+	size_t under_way, answered, over;
 	/* something was sent since the welcome: notify the server when that was all */
 	bool telling;
 	/* Changes from other machines in the current tray, limited so that no one can fill the
@@ -115,7 +115,7 @@ static void items_clear(struct spool *p)
 {
 	for (size_t i = 0; i < p->trays.n; i++)
 		close(p->trays.v[i].fd);
-	p->trays.n = p->items.n = p->under_way = p->over = 0;
+	p->trays.n = p->items.n = p->under_way = p->answered = p->over = 0;
 }
 
 static void tray_empty(struct spool *p, const char *name)
@@ -215,9 +215,9 @@ static void spool_empty(struct spool *p, struct link *server)
 		if (rmdir(path) < 0 && errno != ENOENT)
 			log_line(SEVERITY_WARNING, "%s can't be removed: %s", path, strerror(errno));
 	}
-	if (p->items.n)
-		log_line(SEVERITY_NOTICE, "sent %zu change%s that users made while the server was down", p->items.n,
-			 p->items.n == 1 ? "" : "s");
+	if (p->answered)
+		log_line(SEVERITY_NOTICE, "sent %zu change%s that users made while the server was down", p->answered,
+			 p->answered == 1 ? "" : "s");
 	if (p->telling)
 		link_record(server, "emptied", &spool_frames, &(struct spool_frame){.lease = p->offer.lease});
 	p->telling = false;
@@ -251,6 +251,7 @@ void spool_done(struct agent *a, struct link *server, const json_t *head)
 		}
 		if (done.why)
 			log_line(SEVERITY_NOTICE, "the server refused change %" PRIu64 ": %s", done.number, done.why);
+		p->answered++;
 		item_end(p, x);
 		break;
 	}

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -596,6 +597,21 @@ static void change_put(char **w)
 		say("change %llu", (unsigned long long)number);
 }
 
+/* Spoils a change, as only its user can: takes its request away, or puts a file in its place. */
+static void change_spoil(const char *number, bool file)
+{
+	char path[200];
+	glob_t g;
+
+	snprintf(path, sizeof path, "%s/state/offline/g*/%s/request", dir, number);
+	if (glob(path, 0, NULL, &g) || unlink(g.gl_pathv[0]))
+		die("there is no such change", number);
+	*strrchr(g.gl_pathv[0], '/') = '\0';
+	if (file && (rmdir(g.gl_pathv[0]) || file_replace(g.gl_pathv[0], 0600, "", 0, 0)))
+		die("it can't be changed", number);
+	globfree(&g);
+}
+
 static struct link *link_of(const char *name)
 {
 	struct link *l = played_find(name);
@@ -673,6 +689,8 @@ static void command(char *line)
 		assert_int_equal(file_replace(path, (mode_t)strtoul(w[2], NULL, 8), w[3], strlen(w[3]), 0), 0);
 	} else if (strcmp(w[0], "change") == 0) { /* PATH BODY */
 		change_put(w);
+	} else if (strcmp(w[0], "spoil") == 0) { /* NUMBER [file] */
+		change_spoil(w[1], *w[2]);
 	} else if (strcmp(w[0], "peer") == 0) { /* LABEL: another host calls */
 		calls.link(&agent, played_link(w[1], NULL, NULL, -1));
 	} else if (strcmp(w[0], "set") == 0) { /* NAME NUMBER */
