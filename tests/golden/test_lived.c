@@ -12,7 +12,8 @@
  *	ask USER METHOD PATH [BODY]	sends a request and shows the answer
  *	show PATH			the same by root, a member a line
  *	job USER MEMBERS		submits a job with a script, in /tmp
- *	keyed KEY USER BODY		submits with a key
+ *	keyed KEY USER [PATH] BODY	submits, or changes jobs, with a key
+ *	steps N				pauses changes of many jobs after that many steps
  *	set NAME VALUE			sets an attribute of the server
  *	conf NAME VALUE			sets an option of the configuration
  *	wait N				lets N seconds pass, a turn each
@@ -62,6 +63,7 @@
 #include "server/base/log.h"
 #include "server/base/post.h"
 #include "server/base/turn.h"
+#include "server/base/work.h"
 #include "server/book/mail.h"
 #include "server/life/enter/submit.h"
 #include "server/life/state.h"
@@ -394,18 +396,24 @@ static void command_ask(char *rest)
 	answer_say(site_ask(site, uid, method, path, rest), JSON_COMPACT);
 }
 
-/* Sends a submission that may be repeated with the same key. */
+/* Sends a request that may be repeated with the same key. */
 static void command_keyed(char *rest)
 {
 	const char *key = word(&rest);
 	uid_t uid = user_of(word(&rest));
+	const char *path = *rest == '/' ? word(&rest) : "/v1/jobs";
 	struct bare_client from = {0};
 
 	strbuf_fini(&site->a.body);
 	site->a = (struct bare_answer){0};
-	int status = bare_call(site->s, uid, &from, "POST", "/v1/jobs", key, rest, &site->a);
+	int status = bare_call(site->s, uid, &from, "POST", path, key, rest, &site->a);
 	say("%s", site->a.replayed ? "replayed" : "not replayed");
 	answer_say(status, JSON_COMPACT);
+}
+
+static void command_steps(char *rest)
+{
+	site->s->slices->slice_steps = atoi(rest);
 }
 
 static void command_show(char *rest)
@@ -723,7 +731,8 @@ static const struct {
 	{"job", command_job},	  {"hook", command_hook},   {"join", command_join},	{"orders", command_orders},
 	{"keyed", command_keyed}, {"lose", command_lose},   {"refuse", command_refuse}, {"overlay", command_overlay},
 	{"save", command_save},	  {"set", command_set},	    {"show", command_show},	{"site", command_site},
-	{"skip", command_skip},	  {"start", command_start}, {"use", command_use},	{"wait", command_wait},
+	{"skip", command_skip},	  {"start", command_start}, {"steps", command_steps},	{"use", command_use},
+	{"wait", command_wait},
 };
 
 static void command(char *line)
