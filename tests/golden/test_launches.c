@@ -95,14 +95,19 @@ static void exec_say(const char *call, const char *path, char *const argv[], cha
 
 _Noreturn void __real__exit(int status);
 
-/* Ends as the program that saves the job. */
-static _Noreturn void saver_be(void)
+static bool blocks_signals(void)
 {
 	sigset_t blocked;
 
 	sigprocmask(SIG_SETMASK, NULL, &blocked);
-	say("  it %s signals, has the mask %o, and holds %s live file",
-	    sigismember(&blocked, SIGTERM) ? "blocks" : "gets", umask(0), fcntl(LIVE, F_GETFD) < 0 ? "no" : "the");
+	return sigismember(&blocked, SIGTERM) && sigismember(&blocked, SIGUSR1);
+}
+
+/* Ends as the program that saves the job. */
+static _Noreturn void saver_be(void)
+{
+	say("  it %s signals, has the mask %o, and holds %s live file", blocks_signals() ? "blocks" : "gets", umask(0),
+	    fcntl(LIVE, F_GETFD) < 0 ? "no" : "the");
 	if (saver_status > 0)
 		__real__exit(saver_status);
 	raise(-saver_status);
@@ -132,7 +137,7 @@ int __wrap_execvp(const char *path, char *const argv[])
 _Noreturn void __wrap__exit(int status);
 _Noreturn void __wrap__exit(int status)
 {
-	say("exit %d", status);
+	say("exit %d%s", status, writes && !blocks_signals() ? ", open to signals" : "");
 	if (writes)
 		__real__exit(status);
 	longjmp(over, 1);
@@ -298,11 +303,21 @@ int __wrap_symlinkat(const char *to, int at, const char *name)
 	return fails("symlink") ? -1 : __real_symlinkat(to, at, name);
 }
 
+int __real_mkdir(const char *path, mode_t mode);
+int __wrap_mkdir(const char *path, mode_t mode);
+int __wrap_mkdir(const char *path, mode_t mode)
+{
+	char call[64];
+
+	snprintf(call, sizeof call, "mkdir%.40s", strrchr(path, '/') + 1);
+	return writes && fails(call) ? -1 : __real_mkdir(path, mode);
+}
+
 int __real_mkdirat(int at, const char *name, mode_t mode);
 int __wrap_mkdirat(int at, const char *name, mode_t mode);
 int __wrap_mkdirat(int at, const char *name, mode_t mode)
 {
-	return fails("mkdir") ? -1 : __real_mkdirat(at, name, mode);
+	return fails("mkdirat") ? -1 : __real_mkdirat(at, name, mode);
 }
 
 ssize_t __real_readlinkat(int at, const char *name, char *ret, size_t size);
@@ -455,6 +470,7 @@ static void scribe(const char *name, char *members)
 	order_make(text, a, &o);
 	shepherd = getpid();
 	int live = dup2(0, LIVE);
+	errno = EIO; /* of something earlier */
 	pid_t pid = scribe_start(&s);
 	shepherd = 0;
 	close(live);
