@@ -249,6 +249,34 @@ static void uploads_do_not_end(void **state)
 	}
 }
 
+/* Large bodies are read one after the other: one that leaves while it is read, or while it waits,
+ * does not hinder those behind it. */
+static void large_bodies_leave(void **state)
+{
+	static char body[400000];
+	struct bare_answer answer[5] = {0};
+	struct http_request *r[5];
+
+	snprintf(body, sizeof body, "{\"hold\":\"u\",\"script\":\"%*s\"}", 300000, "true");
+	ask(getuid(), "GET", "/v1/jobs/1", NULL, 404, ""); /* the user is known from now on */
+	for (int i = 0; i < 5; i++)
+		r[i] = bare_receive(now->s, getuid(), "POST", "/v1/jobs", body, &answer[i]);
+	bare_end(r[0]);
+	bare_end(r[2]);
+	bare_settle(now->s);
+	server_turn(now->s);
+	for (int i = 1; i < 5; i += i == 1 ? 2 : 1) {
+		assert_true(bare_answered(r[i]));
+		assert_int_equal(answer[i].status, 201);
+		assert_non_null(strstr(answer[i].body.text, i == 1   ? "\"id\":\"1."
+							    : i == 3 ? "\"id\":\"2."
+								     : "\"id\":\"3."));
+		bare_end(r[i]);
+		strbuf_fini(&answer[i].body);
+	}
+	assert_int_equal(answer[0].status + answer[2].status, 0);
+}
+
 /* ---- answers of a process beside the server ---- */
 
 /* They are computed one after the other, so no user may have many. */
@@ -611,6 +639,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(answers_apart, setup_many, teardown),
 		TEST(files_do_not_answer),
 		TEST(uploads_do_not_end),
+		TEST(large_bodies_leave),
 		cmocka_unit_test_setup_teardown(answers_of_one, setup_many, teardown),
 		TEST(amounts_are_reported), /* its timers stay in the loop */
 	};
