@@ -607,7 +607,7 @@ static int backup_run(struct server *s, const struct arguments *a, struct err *e
 	snprintf(mark, sizeof mark, "%s" BACKUP_MARK, s->instance->where.state);
 	if (a->backup && stat(a->backup, &st) < 0) {
 		rc = make_directory(a->backup, 0700, err);
-		if (rc == 0 && geteuid() == 0 && pw)
+		if (rc == 0 && pw)
 			rc = directory_set(a->backup, 0700, pw, false, err);
 	}
 	if (rc == 0 && a->restore)
