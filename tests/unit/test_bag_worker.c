@@ -11,14 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "bag/bagfile.h"
+#include "bag/files.h"
+#include "bag/journal.h"
 #include "bag/spawn.h"
 #include "bag/wire.h"
 #include "bag/worker.h"
+#include "base/ticks.h"
 #include "support/closed.h"
 
 static void splits(const char *command, const char *expected)
@@ -62,7 +67,9 @@ struct broker {
 	size_t at;
 };
 
-static struct broker begin_for(int64_t cpus, int64_t gpus, int64_t seconds)
+enum { TOLD, CUT, WRONG }; /* why a worker ended */
+
+static struct broker begin_with(const struct worker_offer *offer)
 {
 	int fd[2];
 	struct broker b = {0};
@@ -72,16 +79,18 @@ static struct broker begin_for(int64_t cpus, int64_t gpus, int64_t seconds)
 	if (b.pid == 0) {
 		struct err err;
 		close(fd[0]);
-		_exit(worker_run(fd[1],
-				 &(struct worker_offer){
-					 .name = "w", .cpus = cpus, .gpus = gpus, .memory = -1, .seconds = seconds},
-				 &err) >= 0
-			      ? 0
-			      : 1);
+		int rc = worker_run(fd[1], offer, &err);
+		_exit(rc < 0 ? WRONG : rc);
 	}
 	close(fd[1]);
 	b.fd = fd[0];
 	return b;
+}
+
+static struct broker begin_for(int64_t cpus, int64_t gpus, int64_t seconds)
+{
+	return begin_with(
+		&(struct worker_offer){.name = "w", .cpus = cpus, .gpus = gpus, .memory = -1, .seconds = seconds});
 }
 
 static struct broker begin(int64_t cpus, int64_t gpus)
@@ -138,7 +147,7 @@ static int end(struct broker *b)
 	close(b->fd);
 	assert_int_equal(waitpid(b->pid, &status, 0), b->pid);
 	strbuf_fini(&b->in);
-	return status;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 static void result(struct broker *b, uint64_t number, int status, const char *out, const char *err)
@@ -180,7 +189,7 @@ static void runs(void **state)
 	task(&b, 8, ": 'no process' here", 1000, 0);
 	result(&b, 7, 0, "", "");
 	result(&b, 8, 0, "", "");
-	assert_int_equal(end(&b), 0);
+	assert_int_equal(end(&b), CUT);
 }
 
 /* Output of more than a message comes in pieces. */
@@ -202,7 +211,7 @@ static void large(void **state)
 	}
 	assert_int_equal(total, 3000000);
 	assert_int_equal(chunks, 3000000 / WIRE_OUTPUT);
-	assert_int_equal(end(&b), 0);
+	assert_int_equal(end(&b), CUT);
 }
 
 /* When its time is up it ends, also if nothing comes from anybody. */
@@ -322,14 +331,14 @@ static void grace(void **state)
 	give(&b, &(struct wire){.kind = WIRE_END});
 	assert_int_equal(recv(b.fd, &m, 1, 0), 0); /* no result: the task runs again */
 	assert_int_equal(unlink("saved"), 0);
-	assert_int_equal(end(&b), 0);
+	assert_int_equal(end(&b), TOLD);
 	b = begin(1000, 0);
 	next(&b);
 	graced(&b, 5, saves);
 	kill(b.pid, SIGTERM); /* by a cluster that takes its allocation away */
 	assert_int_equal(recv(b.fd, &m, 1, 0), 0);
 	assert_int_equal(unlink("saved"), 0);
-	assert_int_equal(end(&b), 0);
+	assert_int_equal(end(&b), TOLD);
 	b = begin(1000, 0);
 	next(&b);
 	graced(&b, 6, "trap '' TERM; touch begun; sleep 1000");
@@ -356,7 +365,7 @@ static void dies(void **state)
 	FILE *f = NULL;
 	while (!f)
 		f = fopen(path, "r"); /* opens when the writer does */
-	assert_int_equal(end(&b), 0);
+	assert_int_equal(end(&b), CUT);
 	assert_int_equal(fread(&c, 1, 1, f), 0); /* the last writer is gone */
 	fclose(f);
 	unlink(path);
@@ -364,7 +373,283 @@ static void dies(void **state)
 	b = begin(1000, 0);
 	next(&b);
 	give(&b, &(struct wire){.kind = WIRE_ASK, .text = "status", .ntext = 6});
-	assert_int_equal(WEXITSTATUS(end(&b)), 1);
+	assert_int_equal(end(&b), WRONG);
+}
+
+/* Two at a time, each with GPUs of its own, named as in the worker's own list; and memory for one. */
+static void resources(void **state)
+{
+	(void)state;
+	static const char gpus[] =
+		"echo $CUDA_VISIBLE_DEVICES >&2; touch $SHUNT_TASK; while ! [ -e 1 -a -e 2 ]; do sleep "
+		"0.01; done",
+			  holds[] = "touch begun; while ! [ -e go ]; do sleep 0.01; done; rm begun go",
+			  waits[] = "! [ -e begun ]";
+	char dir[] = "/tmp/bag-resources.XXXXXX";
+	bool seen[2] = {false};
+
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chdir(dir), 0);
+	setenv("CUDA_VISIBLE_DEVICES", "17,23", 1);
+	struct broker b = begin_with(&(struct worker_offer){.cpus = 2000, .gpus = 2, .memory = 1 << 20, .seconds = -1});
+	unsetenv("CUDA_VISIBLE_DEVICES");
+	struct wire m = next(&b), t = {.kind = WIRE_TASK, .cpus = 1000, .gpus = 1, .output = 100};
+	char name[80] = "";
+	gethostname(name, 60);
+	sprintf(name + strlen(name), ":%d", (int)b.pid);
+	assert_true(m.ntext == strlen(name) && memcmp(m.text, name, m.ntext) == 0);
+	assert_true(m.gpus == 2 && m.memory == 1 << 20 && m.seconds == -1 && m.pid == (uint32_t)b.pid);
+	t.text = gpus;
+	t.ntext = strlen(gpus);
+	for (t.task = 1; t.task <= 2; t.task++)
+		give(&b, &t);
+	for (int i = 0; i < 2; i++) {
+		m = next(&b);
+		assert_int_equal(m.status, 0);
+		assert_true(m.nerr == 3 && (memcmp(m.err, "17\n", 3) == 0 || memcmp(m.err, "23\n", 3) == 0));
+		seen[m.err[0] == '2'] = true;
+	}
+	assert_true(seen[0] && seen[1]);
+	assert_true(unlink("1") == 0 && unlink("2") == 0);
+	t = (struct wire){
+		.kind = WIRE_TASK, .task = 3, .cpus = 1000, .memory = 600 << 10, .output = 100, .text = holds};
+	t.ntext = strlen(holds);
+	give(&b, &t);
+	while (access("begun", F_OK) != 0)
+		usleep(1000);
+	t.task = 4;
+	t.text = waits;
+	t.ntext = strlen(waits);
+	give(&b, &t);
+	for (int i = 0; i < 100; i++) { /* they have no needs, and give the other the time to begin */
+		task(&b, 5, ":", 0, 0);
+		result(&b, 5, 0, "", "");
+	}
+	fclose(fopen("go", "w"));
+	result(&b, 3, 0, "", "");
+	result(&b, 4, 0, "", "");
+	assert_int_equal(end(&b), CUT);
+	assert_int_equal(chdir("/"), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+/* A task's own variables take the place of those that the worker has itself. */
+static void environments(void **state)
+{
+	(void)state;
+	static const char shown[] = "env | grep ^SHUNT_ | sort; echo $CUDA_VISIBLE_DEVICES";
+
+	setenv("SHUNT_TASK", "other", 1);
+	setenv("SHUNT_ATTEMPT", "other", 1);
+	setenv("SHUNT_CPUS", "other", 1);
+	setenv("CUDA_VISIBLE_DEVICES", "3,5", 1);
+	struct broker b = begin(3999, 0);
+	next(&b);
+	struct wire t = {.kind = WIRE_TASK, .task = 7, .attempt = 2, .cpus = 3999, .output = 1000, .text = shown};
+	t.ntext = strlen(shown);
+	give(&b, &t);
+	result(&b, 7, 0, "SHUNT_ATTEMPT=2\nSHUNT_CPUS=3\nSHUNT_TASK=7\n3,5\n", "");
+	t.cpus = 100;
+	give(&b, &t);
+	result(&b, 7, 0, "SHUNT_ATTEMPT=2\nSHUNT_CPUS=1\nSHUNT_TASK=7\n3,5\n", "");
+	assert_int_equal(end(&b), CUT);
+	unsetenv("SHUNT_TASK");
+	unsetenv("SHUNT_ATTEMPT");
+	unsetenv("SHUNT_CPUS");
+	unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
+/* Of more output than is kept the beginning is sent, and what is written is cut already while the
+ * task runs; output that nobody reads lets tasks wait; when it began and how long it took. */
+static void outputs(void **state)
+{
+	(void)state;
+	static const char grows[] =
+		"exec 3>&1; head -c 100000 /dev/zero | tr '\\0' x; while [ $(stat -Lc %s /dev/fd/3) -gt "
+		"101 ]; do sleep 0.05; done";
+	int64_t now = clock_us(CLOCK_REALTIME), hour = INT64_C(3600000000);
+	struct broker b = begin(1000, 0);
+	struct wire t = {.kind = WIRE_TASK, .task = 1, .cpus = 1000, .output = 100, .text = grows}, m;
+	char path[64], command[200];
+	size_t total = 0;
+
+	next(&b);
+	t.ntext = strlen(grows);
+	give(&b, &t);
+	m = next(&b);
+	assert_true(m.kind == WIRE_RESULT && m.status == 0 && m.cut && m.ntext == 100 && m.nerr == 0);
+	assert_true(m.began > now - hour && m.began < now + hour && m.took > 0 && m.took < hour);
+	t.output = 5;
+	t.text = "echo 1234; echo 1234 >&2";
+	t.ntext = strlen(t.text);
+	give(&b, &t);
+	m = next(&b);
+	assert_true(!m.cut && m.ntext == 5 && m.nerr == 5);
+	t.output = 64 << 20;
+	/* more than the worker keeps in memory for its broker */
+	snprintf(path, sizeof path, "/tmp/bag-full.%d", (int)b.pid);
+	snprintf(command, sizeof command, "head -c 40000000 /dev/zero; mkdir %s", path);
+	t.text = command;
+	t.ntext = strlen(command);
+	give(&b, &t);
+	while (access(path, F_OK) != 0)
+		usleep(1000);
+	rmdir(path);
+	do {
+		m = next(&b);
+		total += m.ntext;
+	} while (m.kind == WIRE_CHUNK);
+	assert_true(m.kind == WIRE_RESULT && m.status == 0 && !m.cut);
+	assert_int_equal(total, 40000000);
+	assert_int_equal(end(&b), CUT);
+}
+
+/* A task that uses more memory than it stated is killed, and only that one; one that is stopped
+ * gets the time to end itself nevertheless. */
+static void memory_and_stops(void **state)
+{
+	(void)state;
+	static const char large[] = "x=$(head -c 60000000 /dev/zero | tr '\\0' x); sleep 1000",
+			  stops[] = "trap 'touch saved; exit 0' TERM; touch begun; kill -STOP $$; sleep 1000";
+	char dir[] = "/tmp/bag-memory.XXXXXX";
+
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(chdir(dir), 0);
+	struct broker b = begin(2000, 0);
+	next(&b);
+	struct wire t = {
+		.kind = WIRE_TASK, .task = 1, .cpus = 1000, .memory = 1 << 30, .output = 100, .text = "sleep 1000"};
+	t.ntext = strlen(t.text);
+	give(&b, &t);
+	t.task = 2;
+	t.memory = 20 << 10;
+	t.text = large;
+	t.ntext = strlen(large);
+	give(&b, &t);
+	struct wire m = next(&b);
+	assert_true(m.kind == WIRE_RESULT && m.task == 2 && m.status == SIGKILL);
+	assert_int_equal(strncmp(m.err, "shunt: killed with ", 19), 0);
+	assert_non_null(memmem(m.err, m.nerr, " of memory, its limit is mem=20mb\n", 34));
+	graced(&b, 3, stops);
+	give(&b, &(struct wire){.kind = WIRE_DROP, .task = 3});
+	m = next(&b);
+	assert_true(m.kind == WIRE_RETURNED && m.task == 3);
+	assert_int_equal(unlink("saved"), 0);
+	assert_int_equal(end(&b), CUT);
+	assert_int_equal(chdir("/"), 0);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+static void apart(struct broker *b, uint64_t number, const char *patterns)
+{
+	give(b, &(struct wire){.kind = WIRE_APART, .task = number, .text = patterns, .ntext = strlen(patterns)});
+}
+
+static void file(struct broker *b, uint64_t number, const char *path, int mode, const char *bytes, bool more)
+{
+	give(b, &(struct wire){.kind = WIRE_FILE,
+			       .task = number,
+			       .attempt = (uint32_t)mode,
+			       .to_err = more,
+			       .text = path,
+			       .ntext = strlen(path),
+			       .err = bytes,
+			       .nerr = strlen(bytes)});
+}
+
+/* Tasks in directories of their own: their files come before them, and what they make goes back. */
+static void tasks_apart(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/bag-apart.XXXXXX", scratch[64];
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(scratch, sizeof scratch, "%s/scratch", dir);
+	struct worker_offer offer = {.name = "w", .cpus = 1000, .memory = -1, .seconds = -1, .scratch = scratch};
+	struct broker b = begin_with(&offer);
+	next(&b);
+	apart(&b, 1, "out/*");
+	file(&b, 1, "in/a", 0700, "echo in", false);
+	file(&b, 1, "in/a", 0, "put", true);
+	task(&b, 1, "mkdir out; in/a >out/x; ls; pwd", 1000, 0);
+	struct wire m = next(&b);
+	assert_true(m.kind == WIRE_FILE && m.task == 1 && m.ntext == 5 && memcmp(m.text, "out/x", 5) == 0);
+	assert_true(m.nerr == 6 && memcmp(m.err, "input\n", 6) == 0);
+	char shown[100];
+	snprintf(shown, sizeof shown, "in\nout\n%s/1\n", scratch);
+	result(&b, 1, 0, shown, "");
+	apart(&b, 2, "missing");
+	task(&b, 2, ":", 1000, 0); /* what is to come back is looked for */
+	m = next(&b);
+	assert_true(m.kind == WIRE_RESULT && m.task == 2 && m.status == 1 << 8);
+	assert_int_equal(strncmp(m.err, "shunt: out=missing", 18), 0);
+	apart(&b, 3, "");
+	task(&b, 3, "ls; exit 3", 1000, 0);
+	result(&b, 3, 3 << 8, "", "");
+	apart(&b, 4, "");
+	file(&b, 4, "a", 0600, "x", false);
+	file(&b, 4, "a/b", 0600, "x", false); /* a is a file */
+	task(&b, 4, "true", 1000, 0);
+	result(&b, 4, 126 << 8, "", "shunt: its files can't be written on its worker: Not a directory\n");
+	task(&b, 5, "ls | wc -l", 1000, 0); /* here again */
+	m = next(&b);
+	assert_true(m.kind == WIRE_RESULT && m.task == 5 && m.status == 0);
+	assert_int_equal(rmdir(scratch), 0); /* nothing is left in it */
+	assert_int_equal(end(&b), CUT);
+
+	/* it must not be someone else's */
+	assert_int_equal(mkdir(scratch, 0700), 0);
+	b = begin_with(&offer);
+	next(&b);
+	apart(&b, 1, "");
+	task(&b, 1, "true", 1000, 0);
+	result(&b, 1, 126 << 8, "", "shunt: its files can't be written on its worker: File exists\n");
+	assert_int_equal(end(&b), CUT);
+	assert_true(rmdir(scratch) == 0 && rmdir(dir) == 0);
+}
+
+/* What a broker never sends ends the worker. */
+static void nonsense(void **state)
+{
+	(void)state;
+#define WRONG_TASK(member)                                                                                             \
+	{                                                                                                              \
+		.kind = WIRE_TASK, .task = 1, .text = "true", .ntext = 4, member                                       \
+	}
+	static const struct wire first = {.kind = WIRE_APART, .task = 1, .text = "x", .ntext = 1},
+				 wrong[] = {WRONG_TASK(.cpus = -1),
+					    WRONG_TASK(.gpus = -1),
+					    WRONG_TASK(.memory = -1),
+					    WRONG_TASK(.seconds = -1),
+					    WRONG_TASK(.grace = -1),
+					    WRONG_TASK(.grace = BAG_GRACE_MOST + 1),
+					    WRONG_TASK(.output = -1),
+					    WRONG_TASK(.output = INT64_C(1) + RECORD_OUTPUT_MOST),
+					    {.kind = WIRE_TASK, .task = 1},
+					    {.kind = WIRE_ANSWER, .text = "key", .ntext = 3},
+					    {.kind = WIRE_APART},
+					    /* after the first one */
+					    {.kind = WIRE_TASK, .task = 2, .text = "true", .ntext = 4},
+					    first,
+					    {.kind = WIRE_FILE, .task = 2, .text = "a", .ntext = 1},
+					    {.kind = WIRE_FILE, .task = 1, .text = "../a", .ntext = 4}};
+	char dir[] = "/tmp/bag-nonsense.XXXXXX", scratch[64];
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(scratch, sizeof scratch, "%s/scratch", dir);
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct broker b = begin_with(&(struct worker_offer){
+			.name = "w", .cpus = 1000, .memory = -1, .seconds = -1, .scratch = scratch});
+		struct wire m = next(&b);
+		if (i >= 11)
+			give(&b, &first);
+		give(&b, &wrong[i]);
+		while (recv(b.fd, &m, 1, 0) > 0)
+			;
+		assert_int_equal(end(&b), WRONG);
+		files_remove(scratch);
+	}
+	assert_int_equal(rmdir(dir), 0);
 }
 
 int main(void)
@@ -376,6 +661,12 @@ int main(void)
 					   cmocka_unit_test(limits_and_drops),
 					   cmocka_unit_test(grace),
 					   cmocka_unit_test(dies),
+					   cmocka_unit_test(resources),
+					   cmocka_unit_test(environments),
+					   cmocka_unit_test(outputs),
+					   cmocka_unit_test(memory_and_stops),
+					   cmocka_unit_test(tasks_apart),
+					   cmocka_unit_test(nonsense),
 					   CLOSED_TEST};
 	return cmocka_run_group_tests_name("bag_worker", tests, closed_begin, NULL);
 }
