@@ -1,7 +1,9 @@
 /*
- * test_bag_worker.c - commands as a worker starts them, and a real worker at the other end of a
- * socket.
+ * test_bag_worker.c - commands as a worker starts them, a real worker at the other end of a socket,
+ * and a relay between them.
  */
+#include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -20,9 +22,11 @@
 #include "bag/bagfile.h"
 #include "bag/files.h"
 #include "bag/journal.h"
+#include "bag/relay.h"
 #include "bag/spawn.h"
 #include "bag/wire.h"
 #include "bag/worker.h"
+#include "base/tcp.h"
 #include "base/ticks.h"
 #include "support/closed.h"
 
@@ -652,6 +656,155 @@ static void nonsense(void **state)
 	assert_int_equal(rmdir(dir), 0);
 }
 
+/* ---- the relay ---- */
+
+static int to_port(int port)
+{
+	char text[8];
+
+	snprintf(text, sizeof text, "%d", port);
+	int fd = tcp_reach("127.0.0.1", text, 5000, NULL);
+	assert_true(fd >= 0);
+	fcntl(fd, F_SETFL, 0);
+	return fd;
+}
+
+static int accepted(int listener)
+{
+	struct pollfd p = {.fd = listener, .events = POLLIN};
+
+	while (poll(&p, 1, -1) < 0)
+		;
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void carries(int from, int to, const char *text)
+{
+	char got[100];
+	size_t n = strlen(text);
+
+	assert_int_equal(send(from, text, n, MSG_NOSIGNAL), n);
+	assert_int_equal(recv(to, got, n, MSG_WAITALL), n);
+	assert_memory_equal(got, text, n);
+}
+
+/* Returns true if the other end has ended, perhaps by a reset. */
+static bool is_over(int fd)
+{
+	char c;
+
+	return recv(fd, &c, 1, 0) <= 0;
+}
+
+struct relayed {
+	int listener, port, broker;
+	pid_t pid;
+};
+
+/* Starts a relay to a broker of the test, of whose addresses the first one refuses. */
+static struct relayed relay_begin(void)
+{
+	struct relayed x;
+	struct credential c = {.nwhere = 2};
+	struct err err;
+	int port;
+
+	close(tcp_listen(0, &port, &err));
+	snprintf(c.where[0], sizeof c.where[0], "127.0.0.1:%d", port);
+	x.broker = tcp_listen(0, &port, &err);
+	snprintf(c.where[1], sizeof c.where[1], "127.0.0.1:%d", port);
+	x.listener = tcp_listen(0, &x.port, &err);
+	assert_true(x.broker >= 0 && x.listener >= 0);
+	x.pid = fork();
+	if (x.pid == 0) {
+		close(x.broker);
+		_exit(relay_run(x.listener, &c, &err) == 0 && closed_count() == closed_before + 1 ? 0 : 1);
+	}
+	close(x.listener);
+	/* it looks for the broker before it takes anything, and again later */
+	close(accepted(x.broker));
+	return x;
+}
+
+static void pair_begin(const struct relayed *x, int *worker, int *broker)
+{
+	char got[5];
+	ssize_t n;
+
+	*worker = to_port(x->port);
+	assert_int_equal(send(*worker, "hello", 5, 0), 5);
+	for (;;) {
+		*broker = accepted(x->broker);
+		n = recv(*broker, got, 5, MSG_WAITALL);
+		if (n > 0)
+			break;
+		close(*broker); /* the relay has looked for it again */
+	}
+	assert_int_equal(n, 5);
+	assert_memory_equal(got, "hello", 5);
+}
+
+static void relays(void **state)
+{
+	(void)state;
+	enum { MUCH = 4 << 20 };
+	struct relayed x = relay_begin();
+	int worker[2], broker[2], status;
+	char *much = malloc(MUCH), *got = malloc(MUCH);
+
+	for (int i = 0; i < MUCH; i++)
+		much[i] = (char)(i % 251);
+	for (int i = 0; i < 2; i++)
+		pair_begin(&x, &worker[i], &broker[i]);
+	pid_t writer = fork(); /* more than fits into any buffer, while the other end does not read yet */
+	if (writer == 0) {
+		ssize_t n = send(broker[0], much, MUCH, 0);
+		_exit(n == MUCH && shutdown(broker[0], SHUT_WR) == 0 ? 0 : 1);
+	}
+	carries(worker[1], broker[1], "worker");
+	carries(broker[1], worker[1], "broker");
+	assert_int_equal(recv(worker[0], got, MUCH, MSG_WAITALL), MUCH);
+	assert_memory_equal(got, much, MUCH);
+	assert_int_equal(waitpid(writer, &status, 0), writer);
+	assert_int_equal(status, 0);
+	assert_true(is_over(worker[0])); /* one direction has ended, the other not */
+	carries(worker[0], broker[0], "and back");
+	shutdown(worker[0], SHUT_WR);
+	assert_true(is_over(broker[0]));
+	close(worker[0]);
+	close(broker[0]);
+	/* a broken connection breaks at the other end */
+	setsockopt(broker[1], SOL_SOCKET, SO_LINGER, &(struct linger){.l_onoff = 1}, sizeof(struct linger));
+	close(broker[1]);
+	assert_true(is_over(worker[1]));
+	close(worker[1]);
+	pair_begin(&x, &worker[0], &broker[0]);
+	close(x.broker); /* it ends: the next connection is not kept, and the relay ends with the last one */
+	worker[1] = to_port(x.port);
+	assert_true(is_over(worker[1]));
+	carries(worker[0], broker[0], "still");
+	close(broker[0]);
+	assert_true(is_over(worker[0]));
+	close(worker[0]);
+	close(worker[1]);
+	assert_int_equal(waitpid(x.pid, &status, 0), x.pid);
+	assert_int_equal(status, 0);
+
+	x = relay_begin(); /* a signal ends it, and its connections */
+	pair_begin(&x, &worker[0], &broker[0]);
+	kill(x.pid, SIGTERM);
+	assert_true(is_over(worker[0]) && is_over(broker[0]));
+	assert_int_equal(waitpid(x.pid, &status, 0), x.pid);
+	assert_int_equal(status, 0);
+	close(worker[0]);
+	close(broker[0]);
+	close(x.broker);
+	free(much);
+	free(got);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(words),
@@ -667,6 +820,7 @@ int main(void)
 					   cmocka_unit_test(memory_and_stops),
 					   cmocka_unit_test(tasks_apart),
 					   cmocka_unit_test(nonsense),
+					   cmocka_unit_test(relays),
 					   CLOSED_TEST};
 	return cmocka_run_group_tests_name("bag_worker", tests, closed_begin, NULL);
 }
