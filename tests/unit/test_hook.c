@@ -6,11 +6,17 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/frame.h"
 #include "hooks/chain.h"
+#include "hooks/frames.h"
 #include "hooks/hook.h"
+#include "hooks/worker.h"
 
 #define MEMORY (4 << 20)
 
@@ -392,6 +398,218 @@ static void an_answer_is_read_as_it_was_written(void **state)
 	strbuf_fini(&again);
 }
 
+/* ---- the process in which they run ---- */
+
+#define LIMITS "\"time_us\":2000000,\"memory\":4194304"
+#define CALL(event)                                                                                                    \
+	"{\"do\":\"call\",\"event\":\"" event "\",\"facts\":{\"user\":\"ann\"},\"site\":{\"name\":\"pine\"}," LIMITS "}"
+
+static const char one[] =
+	"function on_submit(j) if j.name == 'bad' then refuse('not bad') end j.account = j.user .. site.name "
+	"end function on_start(j) log(j.name .. ' starts') end",
+		  two[] = "function on_submit(j) if j.name == 'wrong' then error('oops') end end function "
+			  "priority_factor(j) if not j.walltime then error('none') end return j.walltime / 2 end",
+		  endless[] = "function on_submit(j) while true do end end";
+
+/* Requests, their data, and the replies, a line each, without times. */
+static const struct {
+	const char *head, *data, *replies;
+} talks[] = {
+	{CALL("submit"), "{\"name\":\"x\"}",
+	 "{\"answer\":{\"result\":\"accepted\"}}\n"
+	 "{\"done\":1}\n"}, /* there are no files yet */
+	{"{\"do\":\"check\",\"name\":\"a.lua\"," LIMITS "}", one, "{\"events\":5}\n"},
+	{"{\"do\":\"check\",\"name\":\"b.lua\"," LIMITS "}", two, "{\"events\":17}\n"},
+	{"{\"do\":\"check\"," LIMITS "}", "function", "{\"error\":\"?:1: <name> expected near <eof>\"}\n"},
+	{"files", NULL, ""},
+	{CALL("submit"), "{\"name\":\"x\"}",
+	 "{\"at\":\"a.lua\"}\n"
+	 "{\"at\":\"b.lua\"}\n"
+	 "{\"answer\":{\"result\":\"accepted\",\"changes\":{\"account\":\"annpine\"},\"ran\":[{\"file\":\"a.lua\",\"us\":.,\"failed\":null},{\"file\":\"b.lua\",\"us\":.,\"failed\":null}]}}\n"
+	 "{\"done\":1}\n"},
+	{CALL("submit"), "{\"name\":\"bad\"}",
+	 "{\"at\":\"a.lua\"}\n"
+	 "{\"answer\":{\"result\":\"refused\",\"message\":\"not bad\",\"ran\":[{\"file\":\"a.lua\",\"us\":.,\"failed\":null}]}}\n"
+	 "{\"done\":1}\n"},
+	{CALL("submit"), "{\"name\":\"wrong\"}",
+	 "{\"at\":\"a.lua\"}\n"
+	 "{\"at\":\"b.lua\"}\n"
+	 "{\"answer\":{\"result\":\"accepted\",\"changes\":{\"account\":\"annpine\"},\"ran\":[{\"file\":\"a.lua\",\"us\":.,\"failed\":null},{\"file\":\"b.lua\",\"us\":.,\"failed\":\"b.lua:1: oops\"}]}}\n"
+	 "{\"done\":1}\n"},
+	{"{\"do\":\"call\",\"event\":\"submit\",\"facts\":{\"user\":\"ann\"},\"site\":{\"name\":\"pine\"},\"refuses\":true," LIMITS
+	 "}",
+	 "{\"name\":\"wrong\"}",
+	 "{\"at\":\"a.lua\"}\n"
+	 "{\"at\":\"b.lua\"}\n"
+	 "{\"answer\":{\"result\":\"failed\",\"message\":\"the site's hook b.lua failed, so nothing is accepted now; inform the administrator: b.lua:1: oops\",\"ran\":[{\"file\":\"a.lua\",\"us\":.,\"failed\":null},{\"file\":\"b.lua\",\"us\":.,\"failed\":\"b.lua:1: oops\"}]}}\n"
+	 "{\"done\":1}\n"},
+	{CALL("submit"), "{\"jobs\":[{\"name\":\"x\"},{\"name\":\"bad\"},{\"name\":\"y\"}]}",
+	 "{\"at\":\"a.lua\"}\n"
+	 "{\"at\":\"b.lua\"}\n"
+	 "{\"answer\":{\"result\":\"accepted\",\"changes\":{\"account\":\"annpine\"},\"ran\":[{\"file\":\"a.lua\",\"us\":.,\"failed\":null},{\"file\":\"b.lua\",\"us\":.,\"failed\":null}]}}\n"
+	 "{\"at\":\"a.lua\"}\n"
+	 "{\"answer\":{\"result\":\"refused\",\"message\":\"not bad\",\"ran\":[{\"file\":\"a.lua\",\"us\":.,\"failed\":null}]}}\n"
+	 "{\"done\":2}\n"},
+	{CALL("start"), "{\"job\":{\"name\":\"x\"}}",
+	 "{\"at\":\"a.lua\"}\n"
+	 "{\"answer\":{\"result\":\"accepted\",\"log\":[{\"file\":\"a.lua\",\"text\":\"x starts\"}],\"ran\":[{\"file\":\"a.lua\",\"us\":.,\"failed\":null}]}}\n"
+	 "{\"done\":1}\n"},
+	{CALL("end"), "{\"job\":{\"name\":\"x\"}}",
+	 "{\"answer\":{\"result\":\"accepted\"}}\n"
+	 "{\"done\":1}\n"},
+	{CALL("other"), "{\"job\":{\"name\":\"x\"}}", "{\"done\":0}\n"},
+	{"{\"do\":\"call\"," LIMITS "}", "{\"name\":\"x\"}", "{\"done\":0}\n"},
+	{CALL("submit"), "{\"name\":\"x\",\"name\":\"y\"}", "{\"done\":0}\n"}, /* ambiguous */
+	{CALL("submit"), "nonsense", "{\"done\":0}\n"},
+	{"{\"do\":\"priority\"," LIMITS "}", "[{\"resources\":[\"walltime=10\"]},{\"resources\":[\"walltime=3\"]}]",
+	 "{\"answer\":{\"result\":\"accepted\",\"ran\":[{\"file\":\"b.lua\",\"us\":.,\"failed\":null}]}}\n"
+	 "{\"done\":2,\"values\":[5.0,1.5]}\n"},
+	{"{\"do\":\"priority\"," LIMITS "}", "[{\"resources\":[\"walltime=10\"]},{},{\"resources\":[\"walltime=3\"]}]",
+	 "{\"answer\":{\"result\":\"accepted\",\"ran\":[{\"file\":\"b.lua\",\"us\":.,\"failed\":\"b.lua:1: none\"}]}}\n"
+	 "{\"done\":3,\"values\":[5.0,null,null],\"failed\":true}\n"},
+	{"{\"do\":\"none\"}", "", ""},
+	{"nonsense", "", ""},
+	{"try a.lua", "{\"name\":\"x\"}",
+	 "{\"at\":\"a.lua\"}\n"
+	 "{\"answer\":{\"result\":\"accepted\",\"changes\":{\"account\":\"annoak\"},\"ran\":[{\"file\":\"a.lua\",\"us\":.,\"failed\":null}]}}\n"
+	 "{\"done\":1,\"events\":5}\n"},
+	{"try", "{\"name\":\"bad\"}",
+	 "{\"at\":\"?\"}\n"
+	 "{\"answer\":{\"result\":\"refused\",\"message\":\"not bad\",\"ran\":[{\"file\":\"?\",\"us\":.,\"failed\":null}]}}\n"
+	 "{\"done\":1,\"events\":5}\n"},
+	{"try wrong", "{\"name\":\"x\"}", "{\"error\":\"a.lua:1: <name> expected near <eof>\"}\n"},
+	{"endless", "{\"name\":\"x\"}",
+	 "{\"at\":\"?\"}\n"
+	 "{\"answer\":{\"result\":\"accepted\",\"ran\":[{\"file\":\"?\",\"us\":.,\"failed\":\"it ran for too long\"}]}}\n"
+	 "{\"done\":1,\"events\":1}\n"},
+	{CALL("submit"), "{\"name\":\"x\"}",
+	 "{\"at\":\"a.lua\"}\n"
+	 "{\"at\":\"b.lua\"}\n"
+	 "{\"answer\":{\"result\":\"accepted\",\"changes\":{\"account\":\"annpine\"},\"ran\":[{\"file\":\"a.lua\",\"us\":.,\"failed\":null},{\"file\":\"b.lua\",\"us\":.,\"failed\":null}]}}\n"
+	 "{\"done\":1}\n"}, /* files in force are as before */
+};
+
+/* Makes the frame of a request, of which some are written here. */
+static void request_put(const char *head, const char *data, struct strbuf *out)
+{
+	struct strbuf own = {0}, bytes = {0};
+
+	if (strcmp(head, "files") == 0) {
+		strbuf_printf(
+			&own,
+			"{\"do\":\"files\",\"files\":[{\"name\":\"a.lua\",\"bytes\":%zu,\"events\":5},{\"name\":\"b.lua\","
+			"\"bytes\":%zu,\"events\":17},{\"name\":\"c.lua\",\"bytes\":1000,\"events\":1}]," LIMITS "}",
+			strlen(one), strlen(two));
+		strbuf_printf(&bytes, "%s%s", one, two); /* the third one's text is missing */
+	} else if (strncmp(head, "try", 3) == 0) {
+		const char *text = strcmp(head, "try wrong") == 0 ? "function" : one;
+		strbuf_printf(
+			&own,
+			"{\"do\":\"try\",%s\"event\":\"submit\",\"bytes\":%zu,\"facts\":{\"user\":\"ann\"},\"site\":{\"name\":\"oak\"}," LIMITS
+			"}",
+			head[3] == ' ' ? "\"name\":\"a.lua\"," : "", strlen(text));
+		strbuf_printf(&bytes, "%s%s", text, data);
+	} else if (strcmp(head, "endless") == 0) {
+		strbuf_printf(&own,
+			      "{\"do\":\"try\",\"event\":\"submit\",\"bytes\":%zu,\"time_us\":1000,\"memory\":4194304}",
+			      strlen(endless));
+		strbuf_printf(&bytes, "%s%s", endless, data);
+	} else {
+		strbuf_puts(&own, head);
+		strbuf_puts(&bytes, data);
+	}
+	frame_put(out, own.text, own.n, strbuf_text(&bytes), bytes.n);
+	strbuf_fini(&own);
+	strbuf_fini(&bytes);
+}
+
+/* Appends a reply without the times that it has. */
+static void reply_show(const char *head, size_t n, struct strbuf *out)
+{
+	for (const char *end = head + n; head < end;) {
+		if (strncmp(head, "\"us\":", 5) == 0) {
+			strbuf_puts(out, "\"us\":.");
+			head += 5 + strspn(head + 5, "0123456789");
+		} else {
+			strbuf_add(out, head++, 1);
+		}
+	}
+	strbuf_puts(out, "\n");
+}
+
+/* Starts the process of the hooks; returns its socket. */
+static int process_begin(pid_t *ret)
+{
+	int fd[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
+	*ret = fork();
+	if (*ret == 0) {
+		dup2(fd[1], 0);
+		close(fd[0]);
+		close(fd[1]);
+		_exit(hook_command());
+	}
+	close(fd[1]);
+	return fd[0];
+}
+
+/* Reads the replies to a request, and those to a question after it, which show that there are no more. */
+static void replies_read(int fd, bool priority, struct strbuf *ret)
+{
+	struct strbuf in = {0}, out = {0};
+	const char *head, *data;
+	char buf[4096];
+	size_t nhead, ndata;
+	bool more = true;
+
+	static const char last[] = "{\"do\":\"check\",\"name\":\"the last\"," LIMITS "}";
+
+	frame_put(&out, last, strlen(last), "(", 1);
+	assert_int_equal(send(fd, out.text, out.n, 0), out.n);
+	while (more) {
+		ssize_t n = recv(fd, buf, sizeof buf, 0), took;
+		assert_true(n > 0);
+		strbuf_add(&in, buf, (size_t)n);
+		while ((took = frame_next(in.text, in.n, HOOK_FRAME_MAX, &head, &nhead, &data, &ndata)) > 0) {
+			more = !memmem(head, nhead, "the last", 8);
+			if (more && !(priority && memmem(head, nhead, "{\"at\"", 5))) /* after some processor time */
+				reply_show(head, nhead, ret);
+			memmove(in.text, in.text + took, in.n - (size_t)took);
+			in.n -= (size_t)took;
+		}
+	}
+	strbuf_fini(&in);
+	strbuf_fini(&out);
+}
+
+static void the_process_answers(void **state)
+{
+	struct strbuf out = {0}, got = {0};
+	pid_t pid;
+	int fd = process_begin(&pid), status;
+
+	for (size_t i = 0; i < sizeof talks / sizeof *talks; i++) {
+		strbuf_clear(&out);
+		strbuf_clear(&got);
+		request_put(talks[i].head, talks[i].data, &out);
+		assert_int_equal(send(fd, out.text, out.n, 0), out.n);
+		replies_read(fd, strstr(talks[i].head, "\"priority\""), &got);
+		assert_string_equal(strbuf_text(&got), talks[i].replies);
+	}
+	close(fd);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	fd = process_begin(&pid); /* what is not a frame ends it */
+	assert_int_equal(send(fd, "\xff\xff\xff\xff\xff\xff\xff\xff", 8, 0), 8);
+	assert_int_equal(recv(fd, &status, 1, 0), 0);
+	close(fd);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 1 << 8);
+	strbuf_fini(&out);
+	strbuf_fini(&got);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -411,6 +629,7 @@ int main(void)
 		cmocka_unit_test(what_is_checked),
 		cmocka_unit_test(one_after_the_other),
 		cmocka_unit_test(an_answer_is_read_as_it_was_written),
+		cmocka_unit_test(the_process_answers),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
