@@ -3,6 +3,7 @@
  */
 #include "cmd/lib/change.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,17 @@ static const char *server_name(struct change *ch)
 	return ch->server;
 }
 
+/* Returns true if a message says itself what it is about: not as a part of another word. */
+static bool says(const char *message, const char *what)
+{
+	size_t n = strlen(what);
+
+	for (const char *at = message; n > 0 && (at = strstr(at, what)); at++)
+		if ((at == message || !isalnum((unsigned char)at[-1])) && !isalnum((unsigned char)at[n]))
+			return true;
+	return n == 0;
+}
+
 void change_failed(struct change *ch, const char *what, const char *code, const char *message)
 {
 	bool finished = strcmp(code, "finished") == 0;
@@ -66,7 +78,7 @@ void change_failed(struct change *ch, const char *what, const char *code, const 
 			     name[0] ? "." : "", name);
 	} else if (what && strcmp(code, "unknown_queue") == 0 && strstr(message, what)) {
 		command_fail(ch->c, "Unknown queue %s: 'qstat -Q' lists them", what);
-	} else if (what && !strstr(message, what)) {
+	} else if (what && *code && !says(message, what)) { /* without an answer it is not about that */
 		command_fail(ch->c, "%s: %s", what, message);
 	} else {
 		command_fail(ch->c, "%s", message);
