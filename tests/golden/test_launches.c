@@ -470,7 +470,7 @@ static void scribe(const char *name, char *members)
 	order_make(text, a, &o);
 	shepherd = getpid();
 	int live = dup2(0, LIVE);
-	errno = EIO; /* of something earlier */
+	errno = EIO; /* from an earlier call */
 	pid_t pid = scribe_start(&s);
 	shepherd = 0;
 	close(live);

@@ -380,7 +380,8 @@ static void dies(void **state)
 	assert_int_equal(end(&b), WRONG);
 }
 
-/* Two at a time, each with GPUs of its own, named as in the worker's own list; and memory for one. */
+/* Two tasks at a time, each with GPUs of its own, named as in the worker's own list; and memory
+ * for one. */
 static void resources(void **state)
 {
 	(void)state;
@@ -463,8 +464,8 @@ static void environments(void **state)
 	unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
-/* Of more output than is kept the beginning is sent, and what is written is cut already while the
- * task runs; output that nobody reads lets tasks wait; when it began and how long it took. */
+/* If a task writes more than is kept, the beginning is sent, and its file is cut while it runs.
+ * Tasks wait while nobody reads their output. A result says when it began and how long it took. */
 static void outputs(void **state)
 {
 	(void)state;

@@ -554,7 +554,8 @@ static int process_begin(pid_t *ret)
 	return fd[0];
 }
 
-/* Reads the replies to a request, and those to a question after it, which show that there are no more. */
+/* Reads the replies to a request, up to those to a question after it, which show that there are no
+ * more. */
 static void replies_read(int fd, bool priority, struct strbuf *ret)
 {
 	struct strbuf in = {0}, out = {0};
