@@ -3,8 +3,8 @@
  * that could be met.
  *
  * Repacking: fragments that can't move (running, or bound to a named node) make up each node's base
- * line. All others (the *items*: the blocked job's fragments and everything planned) are assigned
- * to nodes. Proofs of impossibility come first, the cheapest first:
+ * line. The *items* (the blocked job's fragments and everything planned) are assigned to nodes, but
+ * for those bound to one. Proofs of impossibility come first, the cheapest first:
  *	1. the blocked job's fragments do not fit the base lines even alone;
  *	2. at some instant of the job's interval, the items alive then can't be packed into what the
  *	   nodes have left (at other instants the current plan is a packing).
@@ -26,7 +26,7 @@ struct item {
 	int64_t start, end; /* `start` of a live piece is the plan's instant */
 	uint32_t job, shape;
 	int32_t now;  /* current node; NODE_ANY: a fragment of the blocked job */
-	int32_t node; /* assigned node; NODE_ANY: not assigned yet */
+	int32_t node; /* assigned node, from the beginning if it names one; NODE_ANY: not assigned yet */
 };
 
 struct repack {
@@ -63,13 +63,13 @@ static void repack_init(struct repack *r, const struct plan *p)
 			if (x->running || x->fixed)
 				timeline_change(&r->line[n], x->live ? TIME_BEGIN : x->start, x->end,
 						&r->c->shapes.v[x->shape].need, -1);
-			else
+			if (!x->running)
 				vec_push(&r->items, (struct item){.start = x->live ? p->now : x->start,
 								  .end = x->end,
 								  .job = x->job,
 								  .shape = x->shape,
 								  .now = (int32_t)n,
-								  .node = NODE_ANY});
+								  .node = x->fixed ? (int32_t)n : NODE_ANY});
 		}
 	}
 }
@@ -84,7 +84,24 @@ static void repack_fini(struct repack *r)
 	vec_free(&r->items);
 }
 
-/* Puts the job's fragments with a named node on their nodes, and adds the others to the items.
+static bool node_takes(const struct repack *r, const struct item *x, int32_t n)
+{
+	const struct shape *shape = &r->c->shapes.v[x->shape];
+
+	if (!features_cover(&r->c->features, r->c->nodes.v[n].features, shape->features))
+		return false;
+	if (!timeline_fits(&r->line[n], x->start, x->end, &shape->need))
+		return false;
+	for (size_t i = 0; i < r->items.n; i++) {
+		const struct item *y = &r->items.v[i];
+		if (y->node == n && y->job == x->job && y != x &&
+		    (shape->exclusive || r->c->shapes.v[y->shape].exclusive))
+			return false;
+	}
+	return true;
+}
+
+/* Adds the job's fragments to the items, and puts those with a named node on their nodes.
  * Returns false if a named node has too little left. */
 static bool add_job(struct repack *r, uint32_t job, int64_t length)
 {
@@ -93,14 +110,12 @@ static bool add_job(struct repack *r, uint32_t job, int64_t length)
 
 	for (uint32_t f = 0; f < q->nfrags; f++) {
 		const struct frag *frag = &q->frag[f];
-		const struct res *need = &r->c->shapes.v[frag->shape].need;
-		if (frag->node == NODE_ANY) {
-			vec_push(&r->items, (struct item){start, end, job, frag->shape, NODE_ANY, NODE_ANY});
-			continue;
-		}
-		if (!timeline_fits(&r->line[frag->node], start, end, need))
+		struct item x = {start, end, job, frag->shape, NODE_ANY, frag->node};
+		if (frag->node != NODE_ANY && !node_takes(r, &x, frag->node))
 			return false;
-		timeline_change(&r->line[frag->node], start, end, need, -1);
+		if (frag->node != NODE_ANY)
+			timeline_change(&r->line[frag->node], start, end, need_of(r, &x), -1);
+		vec_push(&r->items, x);
 	}
 	return true;
 }
@@ -113,10 +128,11 @@ static bool job_fits_alone(const struct repack *r, uint32_t job)
 		const struct item *x = &r->items.v[i];
 		const struct shape *shape = &r->c->shapes.v[x->shape];
 		int64_t wanted = 0, copies = 0;
-		if (x->job != job)
+		if (x->job != job || x->node != NODE_ANY)
 			continue;
 		for (size_t k = 0; k < r->items.n; k++)
-			wanted += r->items.v[k].job == job && r->items.v[k].shape == x->shape;
+			wanted += r->items.v[k].job == job && r->items.v[k].shape == x->shape &&
+				  r->items.v[k].node == NODE_ANY;
 		for (uint32_t n = 0; n < r->p->nnodes && copies < wanted; n++) {
 			double area;
 			int64_t here = timeline_measure(&r->line[n], x->start, x->end, &shape->need, &area);
@@ -191,7 +207,7 @@ static bool packs_at(const struct repack *r, int64_t when)
 	}
 	for (size_t i = 0; i < r->items.n; i++) {
 		const struct item *x = &r->items.v[i];
-		if (x->start <= when && when < x->end && cpus_of(r, x) <= CPUS_MOST)
+		if (x->node == NODE_ANY && x->start <= when && when < x->end && cpus_of(r, x) <= CPUS_MOST)
 			k.items[cpus_of(r, x)]++;
 	}
 	return counts_fit(&k) && pack(&k, CPUS_MOST);
@@ -214,23 +230,6 @@ static bool packs_always(const struct repack *r, int64_t end)
 				return false;
 			before = w.step[1 + RES_CPU];
 		}
-	}
-	return true;
-}
-
-static bool node_takes(const struct repack *r, const struct item *x, int32_t n)
-{
-	const struct shape *shape = &r->c->shapes.v[x->shape];
-
-	if (!features_cover(&r->c->features, r->c->nodes.v[n].features, shape->features))
-		return false;
-	if (!timeline_fits(&r->line[n], x->start, x->end, &shape->need))
-		return false;
-	for (size_t i = 0; i < r->items.n; i++) {
-		const struct item *y = &r->items.v[i];
-		if (y->node == n && y->job == x->job && y != x &&
-		    (shape->exclusive || r->c->shapes.v[y->shape].exclusive))
-			return false;
 	}
 	return true;
 }
@@ -344,7 +343,7 @@ static enum verdict search_begin(struct repack *r)
 			r->choices[i] += r->may[i * nodes + n];
 		}
 	for (size_t i = 0; i < r->items.n; i++)
-		ok &= r->choices[i] > 0;
+		ok &= r->choices[i] > 0 || r->items.v[i].node != NODE_ANY;
 	return ok ? search(r) : VERDICT_NO;
 }
 

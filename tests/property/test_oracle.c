@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "lab/oracle.h"
 #include "plan/push.c" /* for node_viability(), which is its own */
 #include "property/drive.h"
 
@@ -316,6 +317,32 @@ static const char *pushes(const struct tcase *t, const struct policy *policy)
 	return wrong;
 }
 
+/* The experiments' oracle decides exactly if a job could start now. It knows no sets of nodes. */
+static const char *repacks(const struct tcase *t, const struct policy *policy)
+{
+	struct bench b;
+	struct oracle o;
+	const char *wrong = NULL;
+
+	(void)policy;
+	if (!t->njobs) /* nothing is left of the case that failed */
+		return NULL;
+	bench_open(&b, t);
+	for (uint32_t i = 0; i <= b.last; i++)
+		cluster_job(b.c, i)->allowed = NODES_ALL;
+	oracle_read(&o, b.p, true, 0);
+	if (o.nopen <= LOOSE_MAX && b.request->nfrags <= 4) {
+		oracle_add(&o, b.last, NOW, NOW + b.length, NODE_ANY);
+		bool can = oracle_search(&o, 0);
+		enum verdict v = oracle_repack(b.p, b.last, b.length, 1000000);
+		if (v != (can ? VERDICT_YES : VERDICT_NO))
+			wrong = can ? "a way to repack the plan is not found" : "the plan can't be repacked like that";
+		feasible += can;
+	}
+	bench_close(&b);
+	return wrong;
+}
+
 /* With powers: fragments of one shape have a place if and only if they would once all that may
  * be removed is gone. */
 static const char *powers(const struct tcase *t, const struct policy *policy)
@@ -386,6 +413,14 @@ static void test_pushes(void **state)
 	}
 }
 
+static void test_repacks(void **state)
+{
+	(void)state;
+	case_check(repacks, WITH_NODES | WITH_KINDS, policy_find("oscar"), 400);
+	case_check(repacks, WITH_NODES | WITH_MORE | WITH_KINDS | WITH_MIXED, policy_find("oscar"), 400);
+	report("repacking");
+}
+
 static void test_powers(void **state)
 {
 	(void)state;
@@ -403,10 +438,8 @@ static void test_powers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_exact),
-		cmocka_unit_test(test_instants),
-		cmocka_unit_test(test_pushes),
-		cmocka_unit_test(test_powers),
+		cmocka_unit_test(test_exact),	cmocka_unit_test(test_instants), cmocka_unit_test(test_pushes),
+		cmocka_unit_test(test_repacks), cmocka_unit_test(test_powers),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
