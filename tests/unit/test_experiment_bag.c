@@ -73,6 +73,22 @@ static char *contents(const char *path)
 	return text;
 }
 
+/* Each line has the times of a bag, "SITE REPETITION TYPE REQUESTS HEURISTIC:SECONDS:WASTED ...",
+ * or ends a repetition. */
+static void lines_check(const char *text)
+{
+	int n;
+
+	for (; *text; text += strcspn(text, "\n") + 1) {
+		n = 0;
+		sscanf(text, "SDSC-SP2 %*d done%n", &n);
+		if (!n)
+			sscanf(text, "SDSC-SP2 %*d %*d %*d %*[a-z]:%*d:%*d%n", &n);
+		if (!n)
+			fail_msg("%.*s", (int)strcspn(text, "\n"), text);
+	}
+}
+
 static void goes_on_from_its_results(void **state)
 {
 	struct bag_options o = {.dir = folder,
@@ -88,6 +104,7 @@ static void goes_on_from_its_results(void **state)
 	assert_non_null(strstr(all, "SDSC-SP2"));
 	assert_non_null(strstr(all, "ours"));
 	assert_non_null(strstr(kept, "SDSC-SP2 1 done\n"));
+	lines_check(kept);
 
 	again = report(&o); /* nothing is simulated */
 	assert_string_equal(all, again);
