@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -28,21 +29,30 @@ static void test_text(void **state)
 {
 	struct owner_rules r = rules("idle");
 	struct err err;
-	static const char *const bad[] = {"",
-					  "often",
-					  "idle;quiet=",
-					  "idle;quiet=-1",
-					  "share;keep=91",
-					  "share;keep=",
-					  "hours=8-18",
-					  "idle;owners=",
-					  "idle;owners=a b",
-					  "idle;;",
-					  "hours",
-					  "idle;share",
-					  "share;keep=1x",
-					  "share;keep=x",
-					  "share;pressure=maybe"};
+#define POLICIES                                                                                                       \
+	": a workstation is share, idle or hours=Mon-Fri 08:00-18:00, and after a semicolon quiet=5m, return=1m, "     \
+	"keep=10 (percent), pressure=no or owners=ana+bo"
+	static const struct {
+		const char *text, *why;
+	} bad[] = {{"", "\"\"" POLICIES},
+		   {"often", "\"often\"" POLICIES},
+		   {"idle;quiet=", "quiet=: not a duration (use seconds, HH:MM:SS, D:HH:MM:SS or 1d12h)"},
+		   {"idle;quiet=-1", "quiet=-1: not a duration (use seconds, HH:MM:SS, D:HH:MM:SS or 1d12h)"},
+		   {"idle;return=x", "return=x: not a duration (use seconds, HH:MM:SS, D:HH:MM:SS or 1d12h)"},
+		   {"share;keep=91", "\"keep=91\": must be 0 to 90 percent"},
+		   {"share;keep=", "\"keep=\": must be 0 to 90 percent"},
+		   {"share; keep=/ ", "\"keep=/\": must be 0 to 90 percent"},
+		   {"share;keep=:", "\"keep=:\": must be 0 to 90 percent"},
+		   {"hours=8-18",
+		    "\"8-18\": must be hours such as 19:00-07:00, for every day or after days such as Sat or Mon-Fri"},
+		   {"idle;owners=", "\"owners=\"" POLICIES},
+		   {"idle;owners=a b", "\"owners=a b\"" POLICIES},
+		   {"idle;;", "\"\"" POLICIES},
+		   {"hours", "\"hours\"" POLICIES},
+		   {"idle;share", "\"share\"" POLICIES},
+		   {"share;keep=1x", "\"keep=1x\": must be 0 to 90 percent"},
+		   {"share;keep=x", "\"keep=x\": must be 0 to 90 percent"},
+		   {"share;pressure=maybe", "\"pressure=maybe\"" POLICIES}};
 
 	assert_int_equal(r.quiet, 300);
 	assert_int_equal(r.give_back, 60);
@@ -54,12 +64,20 @@ static void test_text(void **state)
 	assert_int_equal(r.give_back, 5);
 	assert_int_equal(r.keep, 20);
 	assert_string_equal(r.owners, "ana+bo");
+	assert_true(r.pressure);
+	r = rules("share;keep=90;pressure=no");
+	assert_int_equal(r.policy, OWNER_SHARE);
+	assert_int_equal(r.keep, 90);
+	assert_false(r.pressure);
+	r = rules("idle\t; keep=09;pressure=yes");
+	assert_int_equal(r.policy, OWNER_IDLE);
+	assert_int_equal(r.keep, 9);
+	assert_true(r.pressure);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		err.text[0] = '\0';
 		r.quiet = 7;
-		if (owner_rules_parse(bad[i], &r, &err) != -EINVAL)
-			fail_msg("\"%s\" is accepted", bad[i]);
-		assert_true(err.text[0]);
+		if (owner_rules_parse(bad[i].text, &r, &err) != -EINVAL)
+			fail_msg("\"%s\" is accepted", bad[i].text);
+		assert_string_equal(err.text, bad[i].why);
 		assert_int_equal(r.quiet, 7);
 	}
 }

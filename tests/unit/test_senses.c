@@ -5,18 +5,23 @@
 #include <fcntl.h>
 #include <linux/input.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <utmpx.h>
 
 #include <cmocka.h>
 
+#include "station/gpus.h"
 #include "station/senses.h"
 #include "support/closed.h"
 
@@ -74,8 +79,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct place *p = *state;
-	static const char *const names[] = {"input/event0", "input/event1", "input", "pts/0", "pts/3",
-					    "pts",	    "tty1",	    "ttyS0", "."};
+	static const char *const names[] = {"input/event0", "input/event1", "input", "pts/0",	"pts/3",   "pts",
+					    "tty1",	    "ttyS0",	    "utmp",  "nvidia0", "nvidia1", "."};
 
 	senses_destroy(p->s);
 	uv_run(&p->loop, UV_RUN_DEFAULT);
@@ -135,10 +140,28 @@ static void test_devices_at_the_end(void **state)
 	assert_int_equal(senses_devices(p->s), 2);
 }
 
+/* Records a login in a file of the place, from which the system's functions read then. */
+static void login(const struct place *p, const char *user, const char *line)
+{
+	struct utmpx u = {.ut_type = USER_PROCESS};
+
+	close(open(at(p, "utmp"), O_WRONLY | O_CREAT, 0600));
+	utmpxname(at(p, "utmp"));
+	strncpy(u.ut_user, user, sizeof u.ut_user);
+	strncpy(u.ut_line, line, sizeof u.ut_line);
+	strncpy(u.ut_id, line + 4, sizeof u.ut_id);
+	assert_non_null(pututxline(&u));
+	endutxent();
+}
+
 static void test_terminals(void **state)
 {
 	struct place *p = *state;
+	char user[32];
 
+	snprintf(user, sizeof user, "user %u", getuid());
+	login(p, "ana", "pts/1");
+	login(p, "bo", "pts/3");
 	terminal(p, "pts/0", 100);
 	terminal(p, "ttyS0", 0);
 	senses_look(p->s);
@@ -151,15 +174,26 @@ static void test_terminals(void **state)
 	assert_int_equal(p->inputs, 2);
 	assert_true((uint64_t)seen(p).input == uv_now(&p->loop));
 	assert_string_equal(seen(p).where, "pts/0");
+	assert_string_equal(seen(p).who, user);
 	terminal(p, "pts/3", 1000); /* a login */
 	senses_look(p->s);
 	assert_int_equal(p->inputs, 3);
 	assert_string_equal(seen(p).where, "pts/3");
+	assert_string_equal(seen(p).who, "bo");
 	assert_true(senses_logged_in(p->s, getuid()));
 	assert_false(senses_logged_in(p->s, 4242));
 	terminal(p, "tty1", 0);
 	senses_look(p->s);
 	assert_string_equal(seen(p).where, "tty1");
+	remove(at(p, "tty1")); /* logouts, and nobody has typed */
+	remove(at(p, "pts/0"));
+	senses_look(p->s);
+	assert_int_equal(p->inputs, 4);
+	assert_true(senses_logged_in(p->s, getuid()));
+	remove(at(p, "pts/3"));
+	senses_look(p->s);
+	assert_false(senses_logged_in(p->s, getuid()));
+	utmpxname(UTMPX_FILE);
 }
 
 /* What was typed before the boot counts; that the kernel made a console at boot does not. */
@@ -212,9 +246,48 @@ static void test_not_the_owner(void **state)
 static void test_machine(void **state)
 {
 	struct seen v = seen(*state);
+	double part = 0;
+	FILE *f = popen("awk '/^MemTotal:/ { all = $2 } /^MemAvailable:/ { print 100 * $2 / all }' /proc/meminfo", "r");
 
-	assert_true(v.memory_free > 0 && v.memory_free <= 100);
+	assert_int_equal(fscanf(f, "%lf", &part), 1);
+	pclose(f);
+	assert_true(v.memory_free > part / 2 && v.memory_free < part * 2 && v.memory_free <= 100);
 	assert_true(v.memory_stalls >= 0 && v.runnable >= 0);
+}
+
+/* GPUs that other processes than ours have open. */
+static void test_gpus(void **state)
+{
+	const struct place *p = *state;
+	pid_list ours = {0};
+	int up[2];
+	char byte;
+
+	assert_int_equal(gpus_count(p->dev), 0);
+	assert_true(owner_gpus(p->dev, &ours) == 0);
+	for (int i = 0; i < 2; i++)
+		close(open(at(p, i ? "nvidia1" : "nvidia0"), O_WRONLY | O_CREAT, 0600));
+	assert_int_equal(gpus_count(p->dev), 2);
+	assert_int_equal(pipe(up), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		open(at(p, "nvidia1"), O_RDONLY);
+		if (write(up[1], "+", 1) == 1)
+			pause();
+		_exit(0);
+	}
+	assert_int_equal(read(up[0], &byte, 1), 1);
+	int fd = open(at(p, "nvidia0"), O_RDONLY); /* by the daemon itself */
+	assert_true(owner_gpus(p->dev, &ours) == 1 << 1);
+	vec_push(&ours, child);
+	assert_true(owner_gpus(p->dev, &ours) == 0);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	close(fd);
+	close(up[0]);
+	close(up[1]);
+	vec_free(&ours);
 }
 
 /* The first loop of a process opens descriptors that stay. */
@@ -234,6 +307,7 @@ int main(void)
 					   cmocka_unit_test_setup_teardown(test_console, setup, teardown),
 					   cmocka_unit_test_setup_teardown(test_not_the_owner, setup, teardown),
 					   cmocka_unit_test_setup_teardown(test_machine, setup, teardown),
+					   cmocka_unit_test_setup_teardown(test_gpus, setup, teardown),
 					   CLOSED_TEST};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
