@@ -36,7 +36,7 @@ static struct {
 	uint64_t gpus;	  /* GPUs in use by him */
 	int runs;	  /* running threads of each job */
 	int64_t spent_ms; /* processor time of each job */
-	bool ours;	  /* true: this process is one of a job's, too */
+	bool ours;	  /* true: this process also is one of a job's */
 	char spared[256]; /* processes whose GPUs are not counted, as they were said last */
 } desk;
 
@@ -157,7 +157,7 @@ bool desk_command(char *const *w, const char *dir)
 	} else if (strcmp(w[0], "tasks") == 0) { /* RUNNING MS: threads and processor time of each job */
 		desk.runs = atoi(w[1]);
 		desk.spent_ms = atoi(w[2]);
-	} else if (strcmp(w[0], "ours") == 0) { /* yes|no: who asks is one of a job's processes */
+	} else if (strcmp(w[0], "ours") == 0) { /* yes|no: the client is one of a job's processes */
 		desk.ours = *w[1] == 'y';
 	} else if (strcmp(w[0], "gpus") == 0) { /* N BITS: GPUs, and those that he uses */
 		for (int i = 0; i < atoi(w[1]); i++) {

@@ -53,7 +53,7 @@ struct world {
 	const char *answer;    /* what joining is answered with; NULL: a certificate */
 	struct strbuf asked;   /* bodies of the requests, without key, facts and proof */
 	pid_t asker;	       /* pid of the agent that joins */
-	json_t *facts, *proof; /* of the last request */
+	json_t *facts, *proof; /* in the last request */
 };
 
 /* ---- the server ---- */

@@ -174,7 +174,7 @@ static void printed_by(const char *command, char ret[256])
 	pclose(f);
 }
 
-/* A machine that hwloc is told: two sockets of two NUMA nodes each, with processors whose numbers
+/* A machine that hwloc makes up: two sockets of two NUMA nodes each, with processors whose numbers
  * are not in the order of their places. */
 static void test_facts_machine(void **state)
 {
