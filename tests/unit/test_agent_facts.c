@@ -97,11 +97,15 @@ static void test_limit(void **state)
 static void test_part(void **state)
 {
 	int64_t all = (int64_t)sysconf(_SC_PHYS_PAGES) * (sysconf(_SC_PAGESIZE) / 1024);
-	struct facts whole = {.cpus = 8, .memory = all, .disk = 8000, .swap = 800}, part = whole;
+	struct facts whole = {.cpus = 8, .nos_cpus = 8, .nnuma_cpus = 8, .memory = all, .disk = 8000, .swap = 800},
+		     part = whole;
 
 	facts_limit(&part, 0, 0);
 	assert_memory_equal(&part, &whole, sizeof part);
 	facts_limit(&part, 2, 0);
+	assert_int_equal(part.cpus, 2);
+	assert_int_equal(part.nos_cpus, 0); /* which ones is not decided here */
+	assert_int_equal(part.nnuma_cpus, 0);
 	assert_int_equal(part.memory, all / 8 * 2);
 	assert_int_equal(part.disk, 2000);
 	assert_int_equal(part.swap, 200);
@@ -323,6 +327,11 @@ static void test_health(void **state)
 	health_set(h, program("sick", "#!/bin/sh\necho the disk is full\necho and more\nexit 3\n"), 60, 30);
 	await(&loop, &n, 1);
 	assert_string_equal(health_text(h), "the disk is full");
+	health_set(h, program("long", "#!/bin/sh\nprintf '\\033[1mfull%0300d\\n' 7\nexit 3\n"), 60, 30);
+	await(&loop, &n, 2);
+	assert_int_equal(strlen(health_text(h)), 255);
+	assert_int_equal(strncmp(health_text(h), "[1mfull000", 10), 0);
+	n = 1;
 	health_set(h, program("silent", "#!/bin/sh\nexit 3\n"), 60, 30);
 	await(&loop, &n, 2);
 	assert_string_equal(health_text(h), "the health check ended with 3");
