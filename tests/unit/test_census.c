@@ -32,7 +32,7 @@ static const struct process {
 	const char *name;
 	char state;
 	int tty, nice;
-	const char *group; /* of control groups */
+	const char *group; /* its control group */
 	bool root;
 } all[] = {
 	{21, "sh", 'R', 34816, 0, "/user.slice", false},
