@@ -443,6 +443,13 @@ static void time_pass(int seconds)
 	}
 }
 
+/* Many seconds pass at once. */
+static void time_skip(int seconds)
+{
+	now_us += seconds * INT64_C(1000000);
+	settle();
+}
+
 /* SQL for the store while no server has it open, at the next restart. */
 static struct strbuf changes;
 
@@ -620,6 +627,8 @@ static void command(char *line)
 		lease_take(args);
 	else if (strcmp(word, "pass") == 0)
 		time_pass(atoi(args));
+	else if (strcmp(word, "skip") == 0)
+		time_skip(atoi(args));
 	else if (strcmp(word, "fate") == 0) {
 		char *fate = strchr(args, ' ');
 		*fate++ = '\0';
