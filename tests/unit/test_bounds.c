@@ -181,6 +181,11 @@ static void before_is_for_submissions(void **state)
 	assert_int_equal(depend(f, job, text), 422);
 	snprintf(text, sizeof text, "alter job %u instead: depend=afterok:%u", other, job);
 	assert_non_null(strstr(f->a.body.text, text));
+	snprintf(text, sizeof text, "\"array\":\"0-2000\",\"depend\":\"before:%u\"", late);
+	assert_int_equal(submit(f, text), 0);
+	says(f, "a request with before dependencies has at most 2000 jobs, and this one has 2001");
+	snprintf(text, sizeof text, "\"array\":\"1-2000\",\"depend\":\"before:%u\"", late);
+	assert_int_not_equal(submit(f, text), 0);
 }
 
 /* The elements of an array share what they depend on, in memory and when they are restored;
@@ -266,9 +271,21 @@ static void ask(struct site *f, int i, const char *method, const char *path, con
 	site_ask(f, USER, method, path, body);
 }
 
+static int queue_set(struct site *f, const char *name, const char *value)
+{
+	char body[200];
+
+	snprintf(body, sizeof body, "{\"changes\":[{\"op\":\"set\",\"name\":\"%s\",\"value\":\"%s\"}]}", name, value);
+	return site_ask(f, getuid(), "PATCH", "/v1/queues/big", body);
+}
+
 static void what_is_refused_or_asked_about_is_gone(void **state)
 {
 	struct site *f = *state;
+
+	assert_int_equal(site_ask(f, getuid(), "PUT", "/v1/queues/big", "{}"), 201);
+	assert_int_equal(queue_set(f, "enabled", "True"), 200);
+	assert_int_equal(queue_set(f, "resources_default.nodes", "3:ppn=6+3:ppn=5"), 200);
 	unsigned job = submit(f, "");
 	char path[40], body[200];
 
@@ -287,6 +304,13 @@ static void what_is_refused_or_asked_about_is_gone(void **state)
 		site_ask(f, getuid(), "GET", body, NULL);
 		snprintf(body, sizeof body, "{\"ids\":[\"%u\"],\"queue\":\"q%d\"}", job, i);
 		site_ask(f, USER, "POST", "/v1/jobs/move", body);
+		if (i < 100) { /* so many nodes do not fit */
+			snprintf(body, sizeof body, "%dkb", 90000 + i);
+			assert_int_equal(queue_set(f, "resources_default.mem", body), 200);
+			snprintf(body, sizeof body, "{\"ids\":[\"%u\"],\"queue\":\"big\"}", job);
+			site_ask(f, USER, "POST", "/v1/jobs/move", body);
+			says(f, "it requests 33 CPUs, but all nodes together have 32");
+		}
 		snprintf(body, sizeof body, "/v1/jobs?user=u%d&name=n%d", i, i);
 		site_ask(f, USER, "GET", body, NULL);
 	}
