@@ -433,6 +433,44 @@ static void dependency_gone_meanwhile(void **state)
 	bare_clock(0);
 }
 
+/* A deletion of all jobs that comes while several are accepted waits for the last of them: it
+ * deletes all of them, or they came after it. */
+static void accepted_and_deleted(void **state)
+{
+#define HELD "{\"script\":\"true\",\"hold\":\"u\"}"
+	struct site *f = *state;
+	int all = 0, none = 0;
+
+	bare_clock(NOW * 1000000);
+	site_reopen(f);
+	for (int turns = 0; turns < 20; turns++) {
+		struct bare_answer a[2] = {{0}};
+		struct http_request *r[2];
+		int left = 0;
+		f->s->slices->slice_steps = 1;
+		r[0] = bare_begin(f->s, USER, "POST", "/v1/jobs", NULL,
+				  "{\"jobs\":[" HELD "," HELD "," HELD "," HELD "]}", &a[0]);
+		for (int i = 0; i < turns; i++)
+			server_turn(f->s);
+		r[1] = bare_begin(f->s, USER, "POST", "/v1/jobs/delete", NULL, "{\"filter\":{}}", &a[1]);
+		finish(f, r, 2);
+		assert_int_equal(a[0].status, 201);
+		assert_int_equal(a[1].status, 200);
+		assert_int_equal(site_ask(f, USER, "GET", "/v1/jobs?state=H&fields=id,state", NULL), 200);
+		for (const char *at = f->a.body.text; (at = strstr(at, "\"state\":\"H\"")); at++)
+			left++;
+		if (left != 0 && left != 4)
+			fail_msg("after %d turns: %s, %s", turns, a[1].body.text, f->a.body.text);
+		all += left == 0;
+		none += left == 4;
+		assert_int_equal(ask(f, USER, "/v1/jobs/delete", "{\"filter\":{}}"), 200);
+		strbuf_fini(&a[0].body);
+		strbuf_fini(&a[1].body);
+	}
+	assert_true(all > 0 && none > 0);
+	bare_clock(0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -447,6 +485,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(dry_run_in_slices, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(share_outlives_nodes, setup, site_teardown),
 		cmocka_unit_test_setup_teardown(dependency_gone_meanwhile, setup, site_teardown),
+		cmocka_unit_test_setup_teardown(accepted_and_deleted, setup, site_teardown),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
