@@ -655,11 +655,15 @@ static void command_orders(char *rest)
 	snprintf(wanted, sizeof wanted, "%s", rest ? rest : "");
 }
 
-/* Makes the server log, and says what recovery made of its store. */
+/* Makes the server log from its start on. */
+static void logs(struct server *s)
+{
+	s->log = log_create(SEVERITY_DEBUG);
+	logged = 0;
+}
+
 static void opened(void)
 {
-	site->s->log = log_create(SEVERITY_DEBUG);
-	logged = 0;
 	site->s->instance->origin = 0x5f3a9c01;
 	site->s->realm->authority.secret = mem_strdup("secret");
 	site->s->post->show_move = journal_move;
@@ -763,6 +767,7 @@ static void test_lived(void **state)
 	setenv("TZ", "UTC", 1);
 	tzset();
 	bare_ordered = ordered;
+	bare_created = logs;
 	bare_port = 7722;
 	assert_int_equal(file_read(FILE_NAME, 0, 4 << 20, &text), 0);
 	for (char *rest = text.text, *line; (line = strsep(&rest, "\n"));) {
@@ -776,6 +781,7 @@ static void test_lived(void **state)
 	recorded_compare(FILE_NAME, "$ ", &lived);
 	close_site();
 	bare_ordered = NULL;
+	bare_created = NULL;
 	strbuf_fini(&lived);
 	strbuf_fini(&text);
 }

@@ -764,6 +764,8 @@ static void owners_find(struct server *s)
 /* All servers of this program. Those that were left, as by a crash, are not leaks. */
 static VEC(struct server *) opened;
 
+void (*bare_created)(struct server *s);
+
 struct server *bare_open(const char *dir, const char *nodes)
 {
 	static const char *const inside[] = {"scripts", "live", "nodes", "undelivered"};
@@ -774,6 +776,8 @@ struct server *bare_open(const char *dir, const char *nodes)
 	vec_push(&opened, s);
 	agent_forget();
 	served = s;
+	if (bare_created)
+		bare_created(s);
 
 	snprintf(s->instance->where.state, sizeof s->instance->where.state, "%s", dir);
 	snprintf(s->instance->where.run, sizeof s->instance->where.run, "%s", dir);

@@ -57,6 +57,7 @@ extern void (*bare_ordered)(const struct part_order *parts, int n);
 /* Number of parts, of a turn each, in which the last list was written. */
 extern int bare_fills;
 /* Port that is opened where a server wants one; 0: none can be. Nobody connects to it. */
+extern void (*bare_created)(struct server *s); /* called before it recovers; NULL: nothing */
 extern int bare_port;
 /* Sends a request as a user and runs turns until it is answered. Returns the status; `ret` may
  * be NULL, and the caller owns its body. */
