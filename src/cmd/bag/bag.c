@@ -220,12 +220,13 @@ static int output_most(const char *text, int64_t *ret, struct err *err)
 	return 0;
 }
 
-/* Collects the places other than this host for broker_options; returns how many. */
+/* Collects the places other than this host for broker_options; returns how many. how_check() has
+ * bounded them. */
 static int places_of(const struct bag_how *how, const char **ret)
 {
 	int n = 0;
 
-	for (int i = 0; i < how->on.n && n < PLACES_MOST; i++)
+	for (int i = 0; i < how->on.n; i++)
 		if (strcmp(how->on.v[i], "local") != 0)
 			ret[n++] = how->on.v[i];
 	return n;
