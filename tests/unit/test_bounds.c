@@ -304,7 +304,7 @@ static void what_is_refused_or_asked_about_is_gone(void **state)
 		site_ask(f, getuid(), "GET", body, NULL);
 		snprintf(body, sizeof body, "{\"ids\":[\"%u\"],\"queue\":\"q%d\"}", job, i);
 		site_ask(f, USER, "POST", "/v1/jobs/move", body);
-		if (i < 100) { /* so many nodes do not fit */
+		if (i < 100) { /* these do not fit on four nodes */
 			snprintf(body, sizeof body, "%dkb", 90000 + i);
 			assert_int_equal(queue_set(f, "resources_default.mem", body), 200);
 			snprintf(body, sizeof body, "{\"ids\":[\"%u\"],\"queue\":\"big\"}", job);
