@@ -24,12 +24,10 @@ static const struct option add_options[] = {
 	       "what it is called; its nodes are NAME-1, NAME-2 and so on; if not given: as the batch system"),
 	OPTION(NUMBER, 0, "max-nodes", nodes, "N", "have at most N nodes at once", .initial = "1", .min = 1,
 	       .max = 1000),
-	OPTION(SECONDS, 0, "time", seconds, "TIME", "request each allocation for this time", .initial = "1h",
-	       .min = 60),
+	OPTION(SECONDS, 0, "time", seconds, "TIME", "request each allocation for this time", .initial = "1h"),
 	OPTION(NUMBER, 0, "cpus", cpus, "N", "CPUs of a node; if not given, of slurm: as many as its smallest node has",
 	       .min = 1, .max = 65536),
-	OPTION(SECONDS, 0, "idle", idle, "TIME", "release a node that has been idle for this time", .initial = "2m",
-	       .min = 1),
+	OPTION(SECONDS, 0, "idle", idle, "TIME", "release a node that has been idle for this time", .initial = "2m"),
 	{0},
 };
 
