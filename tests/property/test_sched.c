@@ -398,9 +398,9 @@ static void test_moved(void **state)
 {
 	(void)state;
 	moves = 0;
-	EACH(plain, moved, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, 90);
-	EACH(plain, moved, WITH_KINDS | WITH_EARLY | WITH_NODES, 60);
-	EACH(plain, moved, WITH_STARVING | WITH_KINDS | WITH_EARLY | WITH_MORE, 60);
+	EACH(plain, moved, WITH_EARLY | WITH_NODES | WITH_MORE | WITH_ADMIN, 150);
+	EACH(plain, moved, WITH_KINDS | WITH_EARLY | WITH_NODES, 100);
+	EACH(plain, moved, WITH_STARVING | WITH_KINDS | WITH_EARLY | WITH_MORE, 100);
 	print_message("# %d moves\n", moves);
 	if (!getenv("SHUNT_SEED"))
 		assert_true(moves > 100);

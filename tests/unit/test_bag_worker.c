@@ -442,7 +442,7 @@ static void resources(void **state)
 static void environments(void **state)
 {
 	(void)state;
-	static const char shown[] = "env | grep ^SHUNT_ | sort; echo $CUDA_VISIBLE_DEVICES";
+	static const char shown[] = "env | grep -E '^SHUNT_(ATTEMPT|CPUS|TASK)=' | sort; echo $CUDA_VISIBLE_DEVICES";
 
 	setenv("SHUNT_TASK", "other", 1);
 	setenv("SHUNT_ATTEMPT", "other", 1);
