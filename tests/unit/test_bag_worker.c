@@ -621,23 +621,23 @@ static void nonsense(void **state)
 	{                                                                                                              \
 		.kind = WIRE_TASK, .task = 1, .text = "true", .ntext = 4, member                                       \
 	}
-	static const struct wire first = {.kind = WIRE_APART, .task = 1, .text = "x", .ntext = 1},
-				 wrong[] = {WRONG_TASK(.cpus = -1),
-					    WRONG_TASK(.gpus = -1),
-					    WRONG_TASK(.memory = -1),
-					    WRONG_TASK(.seconds = -1),
-					    WRONG_TASK(.grace = -1),
-					    WRONG_TASK(.grace = BAG_GRACE_MOST + 1),
-					    WRONG_TASK(.output = -1),
-					    WRONG_TASK(.output = INT64_C(1) + RECORD_OUTPUT_MOST),
-					    {.kind = WIRE_TASK, .task = 1},
-					    {.kind = WIRE_ANSWER, .text = "key", .ntext = 3},
-					    {.kind = WIRE_APART},
-					    /* after the first one */
-					    {.kind = WIRE_TASK, .task = 2, .text = "true", .ntext = 4},
-					    first,
-					    {.kind = WIRE_FILE, .task = 2, .text = "a", .ntext = 1},
-					    {.kind = WIRE_FILE, .task = 1, .text = "../a", .ntext = 4}};
+	const struct wire first = {.kind = WIRE_APART, .task = 1, .text = "x", .ntext = 1},
+			  wrong[] = {WRONG_TASK(.cpus = -1),
+				     WRONG_TASK(.gpus = -1),
+				     WRONG_TASK(.memory = -1),
+				     WRONG_TASK(.seconds = -1),
+				     WRONG_TASK(.grace = -1),
+				     WRONG_TASK(.grace = BAG_GRACE_MOST + 1),
+				     WRONG_TASK(.output = -1),
+				     WRONG_TASK(.output = INT64_C(1) + RECORD_OUTPUT_MOST),
+				     {.kind = WIRE_TASK, .task = 1},
+				     {.kind = WIRE_ANSWER, .text = "key", .ntext = 3},
+				     {.kind = WIRE_APART},
+				     /* after the first one */
+				     {.kind = WIRE_TASK, .task = 2, .text = "true", .ntext = 4},
+				     first,
+				     {.kind = WIRE_FILE, .task = 2, .text = "a", .ntext = 1},
+				     {.kind = WIRE_FILE, .task = 1, .text = "../a", .ntext = 4}};
 	char dir[] = "/tmp/bag-nonsense.XXXXXX", scratch[64];
 
 	assert_non_null(mkdtemp(dir));
