@@ -44,7 +44,7 @@ class Instance:
         self.arguments = [self.program, "--nodes", nodes, "--name", "crash"]
         if store:
             self.arguments += ["--store", store]
-        self.environment = dict(os.environ, SHUNT_HOME=self.home, ASAN_OPTIONS="detect_leaks=0",
+        self.environment = dict(os.environ, SHUNT_HOME=self.home, ASAN_OPTIONS="detect_leaks=0:report_globals=0",
                                 UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1")
         if preload:
             self.environment["LD_PRELOAD"] = preload
