@@ -22,7 +22,7 @@ import time
 
 LIMIT = 60  # seconds that a command may take
 USERS = {"alice": 42001, "bob": 42002, "carol": 42003}  # of every host; nobody else knows them
-SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:report_globals=0",
+SANITIZERS = {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1:report_globals=0:malloc_context_size=8",
               "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1"}
 # Each host has two processors, however many this machine has: some scenarios need jobs that fit only on several hosts.
 TOPOLOGY = {"HWLOC_SYNTHETIC": "package:1 core:2 pu:1", "HWLOC_THISSYSTEM": "1"} if os.cpu_count() > 1 else {}

@@ -206,7 +206,7 @@ class Instance:
         # Without overflows of global variables, which the programs in C look for, a command takes half the processor time.
         self.env.update(SHUNT_HOME=self.home, PATH=commands + ":" + os.environ["PATH"], TZ="UTC", LANG="C.UTF-8",
             LC_ALL="C.UTF-8",
-            ASAN_OPTIONS="detect_leaks=0:abort_on_error=1:quarantine_size_mb=16:report_globals=0", UBSAN_OPTIONS="print_stacktrace=1", SHELL="/bin/sh",
+            ASAN_OPTIONS="detect_leaks=0:abort_on_error=1:quarantine_size_mb=16:report_globals=0:malloc_context_size=8", UBSAN_OPTIONS="print_stacktrace=1", SHELL="/bin/sh",
             USER=ME, LOGNAME=ME, NO_COLOR="1", SHUNT_FAKE_GPUS="0")
         self.args = ["--name", name, "--nodes", nodes] + list(args) + (["--system"] if system else [])
         self.pid = 0
