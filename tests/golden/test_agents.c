@@ -605,7 +605,7 @@ static void change_spoil(const char *number, bool file)
 
 	snprintf(path, sizeof path, "%s/state/offline/g*/%s/request", dir, number);
 	if (glob(path, 0, NULL, &g) || unlink(g.gl_pathv[0]))
-		die("there is no such change", number);
+		die("no change has this number", number);
 	*strrchr(g.gl_pathv[0], '/') = '\0';
 	if (file && (rmdir(g.gl_pathv[0]) || file_replace(g.gl_pathv[0], 0600, "", 0, 0)))
 		die("it can't be changed", number);

@@ -417,7 +417,7 @@ static const struct {
 } talks[] = {
 	{CALL("submit"), "{\"name\":\"x\"}",
 	 "{\"answer\":{\"result\":\"accepted\"}}\n"
-	 "{\"done\":1}\n"}, /* there are no files yet */
+	 "{\"done\":1}\n"}, /* before the server has sent files */
 	{"{\"do\":\"check\",\"name\":\"a.lua\"," LIMITS "}", one, "{\"events\":5}\n"},
 	{"{\"do\":\"check\",\"name\":\"b.lua\"," LIMITS "}", two, "{\"events\":17}\n"},
 	{"{\"do\":\"check\"," LIMITS "}", "function", "{\"error\":\"?:1: <name> expected near <eof>\"}\n"},
@@ -554,8 +554,7 @@ static int process_begin(pid_t *ret)
 	return fd[0];
 }
 
-/* Reads the replies to a request, up to those to a question after it, which show that there are no
- * more. */
+/* Reads all replies to a request: those before the replies to a question that is asked after it. */
 static void replies_read(int fd, bool priority, struct strbuf *ret)
 {
 	struct strbuf in = {0}, out = {0};
