@@ -115,8 +115,8 @@ static void stopped_say(struct change *ch, const struct where *w, const char *mo
 					"the server (process %lld) was asked to stop but is still there; its log is %s",
 					(long long)pid, w->log);
 	else if (running > 0 && !waits)
-		printf("The server is stopped; %lld running jobs continue. 'shunt up' starts it again.\n",
-		       (long long)running);
+		printf("The server is stopped; %lld running job%s. 'shunt up' starts it again.\n", (long long)running,
+		       running == 1 ? " continues" : "s continue");
 	else
 		printf("The server is stopped. 'shunt up' starts it again.\n");
 }
